@@ -108,11 +108,7 @@ impl Picture {
     /// Copies an image of `width` columns into the last frame.
     pub fn paste(&mut self, (x, y): (isize, isize), width: usize, image: &[Color]) {
         for (i, &color) in image.iter().enumerate() {
-            self.set(
-                x + (i % width) as isize,
-                y + (i / width) as isize,
-                color,
-            );
+            self.set(x + (i % width) as isize, y + (i / width) as isize, color);
         }
     }
 

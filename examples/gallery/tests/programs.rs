@@ -34,8 +34,49 @@ fn nbody() {
 }
 
 #[test]
+fn filter() {
+    // Not a multiple of the tile.
+    assert_eq!(check("filter", 37).picture.height(), 37);
+}
+
+#[test]
+fn wave() {
+    assert_eq!(check("wave", 40).picture.frames().len(), 30);
+}
+
+#[test]
+fn raytracer() {
+    assert_eq!(check("raytracer", 24).picture.width(), 32);
+}
+
+#[test]
+fn equalize() {
+    check("equalize", 50);
+}
+
+#[test]
+fn kmeans() {
+    check("kmeans", 30);
+}
+
+#[test]
+fn spectrogram() {
+    assert_eq!(check("spectrogram", 5).picture.width(), 5);
+}
+
+#[test]
+fn options() {
+    check("options", 4);
+}
+
+#[test]
 fn life() {
     assert_eq!(check("life", 21).picture.frames().len(), 60);
+}
+
+#[test]
+fn network() {
+    check("network", 16);
 }
 
 #[test]
@@ -43,7 +84,12 @@ fn wrong_input_is_an_error() {
     let error = find("mandelbrot").err().unwrap().to_string();
     assert!(error.starts_with("unknown program `mandelbrot`, expected one of nbody, "));
     for program in PROGRAMS {
-        for size in [0, program.sizes.least - 1, program.sizes.most + 1, usize::MAX] {
+        for size in [
+            0,
+            program.sizes.least - 1,
+            program.sizes.most + 1,
+            usize::MAX,
+        ] {
             let device = cust::init_auto().unwrap();
             let error = run(program, Some(size), device.backend()).err().unwrap();
             let expected = format!("invalid size {size} for `{}`: expected", program.name);

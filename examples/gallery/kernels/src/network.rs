@@ -154,7 +154,11 @@ pub fn rows(parameter: usize) -> (usize, usize) {
     let (neuron, input) = (at / (HIDDEN + 1), at % (HIDDEN + 1));
     // The last layer follows the second one, as its neuron `HIDDEN`.
     let layer = if neuron < HIDDEN { 0 } else { HIDDEN };
-    let input = if input == HIDDEN { 2 } else { 3 + layer + input };
+    let input = if input == HIDDEN {
+        2
+    } else {
+        3 + layer + input
+    };
     (input, DERIVATIVES + HIDDEN + neuron)
 }
 

@@ -63,10 +63,8 @@ impl Basin {
             return driven;
         }
         let own = now(x, y);
-        let around = now(x.wrapping_sub(1), y)
-            + now(x + 1, y)
-            + now(x, y.wrapping_sub(1))
-            + now(x, y + 1);
+        let around =
+            now(x.wrapping_sub(1), y) + now(x + 1, y) + now(x, y.wrapping_sub(1)) + now(x, y + 1);
         let next = 2.0 * own - previous + SQUARE * (around - 4.0 * own);
         next * self.damping(x, y)
     }

@@ -7,9 +7,7 @@
 use crate::picture::{Color, PAPER, Picture};
 use crate::{Outcome, Program, Report, Setup, Sizes, cover, equal};
 use cust::prelude::*;
-use gallery_kernels::filter::{
-    RADIUS, TILE, Weights, blur, clamped, gradient, sobel, weighted,
-};
+use gallery_kernels::filter::{RADIUS, TILE, Weights, blur, clamped, gradient, sobel, weighted};
 use gallery_kernels::uniform4;
 
 /// The program.
@@ -38,7 +36,9 @@ fn run(setup: &Setup) -> Outcome<Report> {
     (setup.module).launch(&setup.stream, ((tiles, tiles), (threads, threads)), args)?;
     // In the same stream, so it starts after the blur.
     let args = sobel::args(&blurred, edges.rows_mut(side));
-    setup.module.launch(&setup.stream, cover(side, side), args)?;
+    setup
+        .module
+        .launch(&setup.stream, cover(side, side), args)?;
     let (blurred, edges) = (blurred.as_host_vec()?, edges.as_host_vec()?);
 
     let expected = blur_on_cpu(&weights, &image, side);

@@ -80,7 +80,10 @@ fn run(setup: &Setup) -> Outcome<Report> {
 fn on_cpu(image: &[Color], mut centers: Vec<Color>) -> (Vec<Color>, Vec<u8>) {
     let mut clusters = Vec::new();
     for _ in 0..STEPS {
-        clusters = image.iter().map(|&color| nearest(color, &centers)).collect();
+        clusters = image
+            .iter()
+            .map(|&color| nearest(color, &centers))
+            .collect();
         let mut sums = [[0u32; 4]; CLUSTERS];
         for (&cluster, color) in clusters.iter().zip(image) {
             let sums = &mut sums[usize::from(cluster)];

@@ -37,7 +37,9 @@ fn run(setup: &Setup) -> Outcome<Report> {
     let bar = progress(FRAMES);
     for _ in 0..FRAMES {
         let args = life_step::args(&from, to.rows_mut(side));
-        setup.module.launch(&setup.stream, cover(side, side), args)?;
+        setup
+            .module
+            .launch(&setup.stream, cover(side, side), args)?;
         std::mem::swap(&mut from, &mut to);
         let cells = from.as_host_vec()?;
         expected = (0..cells.len())
@@ -55,7 +57,9 @@ fn run(setup: &Setup) -> Outcome<Report> {
     Ok(Report {
         picture,
         notes: vec![
-            format!("{side} × {side} cells, {FRAMES} generations, {living} living cells at the end"),
+            format!(
+                "{side} × {side} cells, {FRAMES} generations, {living} living cells at the end"
+            ),
             "all generations are equal to the CPU's".into(),
         ],
     })

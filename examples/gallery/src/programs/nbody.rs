@@ -106,8 +106,8 @@ fn draw(bodies: &[Body]) -> Vec<Color> {
     const SKY: Color = [8, 8, 20];
     let mut counts = vec![[0u32; 2]; SIDE * SIDE];
     for (i, body) in bodies.iter().enumerate() {
-        let [x, y] = [body.position[0], -body.position[1]]
-            .map(|x| ((x / 2.8 + 0.5) * SIDE as f32).floor());
+        let [x, y] =
+            [body.position[0], -body.position[1]].map(|x| ((x / 2.8 + 0.5) * SIDE as f32).floor());
         let inside = 0.0..SIDE as f32;
         if inside.contains(&x) && inside.contains(&y) {
             counts[y as usize * SIDE + x as usize][i % 2] += 1;
@@ -117,7 +117,11 @@ fn draw(bodies: &[Body]) -> Vec<Color> {
     let color = |&[a, b]: &[u32; 2]| {
         // Eight shades of each galaxy: a palette keeps the file small.
         let shade = (((a + b) as f32 / full).min(1.0) * 8.0).ceil() / 8.0;
-        let own = if a >= b { [255, 200, 110] } else { [130, 190, 255] };
+        let own = if a >= b {
+            [255, 200, 110]
+        } else {
+            [130, 190, 255]
+        };
         gradient(&[SKY, own], shade)
     };
     counts.iter().map(color).collect()

@@ -104,7 +104,11 @@ fn run(setup: &Setup) -> Outcome<Report> {
 fn target(x: f32, y: f32) -> f32 {
     let y = y + 0.1;
     let a = x * x + y * y - 1.0;
-    if a * a * a < x * x * y * y * y { 0.8 } else { -0.8 }
+    if a * a * a < x * x * y * y * y {
+        0.8
+    } else {
+        -0.8
+    }
 }
 
 /// Returns the point of a pixel of the surface.

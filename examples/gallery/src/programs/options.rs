@@ -8,7 +8,6 @@
 
 use crate::picture::{Color, INK, PAPER, Picture};
 use crate::{Outcome, Program, Report, Setup, Sizes, progress};
-use cust::prelude::*;
 use gallery_kernels::options::{Call, payoff, simulate};
 
 /// The program.
@@ -109,8 +108,14 @@ fn compare(first: u64, count: u64, device: [f64; 2]) -> Outcome {
 
 /// The price of a call by the formula of Black and Scholes.
 fn black_scholes(call: &Call) -> f64 {
-    let [spot, strike, rate, volatility, years] =
-        [call.spot, call.strike, call.rate, call.volatility, call.years].map(f64::from);
+    let [spot, strike, rate, volatility, years] = [
+        call.spot,
+        call.strike,
+        call.rate,
+        call.volatility,
+        call.years,
+    ]
+    .map(f64::from);
     let deviation = volatility * years.sqrt();
     let d = ((spot / strike).ln() + rate * years) / deviation + deviation / 2.0;
     spot * normal(d) - strike * (-rate * years).exp() * normal(d - deviation)
@@ -152,7 +157,11 @@ fn plot(estimates: &[Estimate], formula: f64) -> Picture {
             picture.line((column, y(price - error)), (column, y(price + error)), BAND);
         }
     }
-    picture.line((x(0.0), y(formula)), (SIZE.0 - MARGIN, y(formula)), [200, 40, 40]);
+    picture.line(
+        (x(0.0), y(formula)),
+        (SIZE.0 - MARGIN, y(formula)),
+        [200, 40, 40],
+    );
     for (i, pair) in estimates.windows(2).enumerate() {
         let from = (x(i as f64), y(pair[0].price));
         let to = (x(i as f64 + 1.0), y(pair[1].price));

@@ -9,9 +9,7 @@
 use crate::picture::{Color, Picture, gradient};
 use crate::{Outcome, Program, Report, Setup, Sizes};
 use cust::prelude::*;
-use gallery_kernels::spectrogram::{
-    BINS, Complex, HOP, STAGES, WINDOW, decibels, spectra, stage,
-};
+use gallery_kernels::spectrogram::{BINS, Complex, HOP, STAGES, WINDOW, decibels, spectra, stage};
 use gallery_kernels::uniform4;
 use std::f64::consts::TAU;
 

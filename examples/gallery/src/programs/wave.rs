@@ -42,7 +42,9 @@ fn run(setup: &Setup) -> Outcome<Report> {
         for step in frame * steps..(frame + 1) * steps {
             let driven = (step as f32 * std::f32::consts::TAU / 28.0).sin();
             let args = wave_step::args(driven, &now, next.rows_mut(side));
-            setup.module.launch(&setup.stream, cover(side, side), args)?;
+            setup
+                .module
+                .launch(&setup.stream, cover(side, side), args)?;
             std::mem::swap(&mut now, &mut next);
             step_on_cpu(&basin, driven, &cpu_now, &mut cpu_next);
             std::mem::swap(&mut cpu_now, &mut cpu_next);
