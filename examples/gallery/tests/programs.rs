@@ -71,7 +71,7 @@ fn options() {
 
 #[test]
 fn life() {
-    assert_eq!(check("life", 21).picture.frames().len(), 60);
+    assert_eq!(check("life", 21).picture.frames().len(), 40);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use cuda_std::prelude::*;
 use cuda_std::{PerThread2d, Rows};
 
 /// The generations after which a cell's age no longer grows.
-pub const OLDEST: u8 = 12;
+pub const OLDEST: u8 = 5;
 
 /// Returns a cell's next age: 0 for a dead cell, otherwise the number of generations that it has
 /// lived. `age` returns the age of the cell in a column and a row.

@@ -23,7 +23,7 @@ pub const PROGRAM: Program = Program {
     run,
 };
 
-const FRAMES: usize = 60;
+const FRAMES: usize = 40;
 
 fn run(setup: &Setup) -> Outcome<Report> {
     let side = setup.size;

@@ -18,7 +18,7 @@ pub const PROGRAM: Program = Program {
     sizes: Sizes {
         unit: "bodies",
         least: 2,
-        emulator: 512,
+        emulator: 1024,
         gpu: 8192,
         most: 1 << 18,
     },

@@ -19,7 +19,7 @@ pub const PROGRAM: Program = Program {
     sizes: Sizes {
         unit: "training points",
         least: 16,
-        emulator: 256,
+        emulator: 512,
         gpu: 4096,
         most: 1 << 16,
     },

@@ -17,7 +17,7 @@ pub const PROGRAM: Program = Program {
     sizes: Sizes {
         unit: "doublings of 64 paths",
         least: 3,
-        emulator: 11,
+        emulator: 14,
         gpu: 22,
         most: 30,
     },

@@ -16,7 +16,7 @@ pub const PROGRAM: Program = Program {
     sizes: Sizes {
         unit: "rows of pixels",
         least: 2,
-        emulator: 160,
+        emulator: 240,
         gpu: 1080,
         most: 4096,
     },
