@@ -1,6 +1,6 @@
 //! Runs a program of the gallery and writes its picture, or lists the programs.
 
-use example_gallery::{Outcome, PROGRAMS, find, run};
+use example_gallery::{Outcome, PROGRAMS, Program, find, run};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ Runs a program of the gallery on the device, compares it with the CPU, and write
 usage: example-gallery [NAME] [--size N] [--out FILE]
 
   NAME         the program; without it, the programs are listed
-  --size N     how much to compute
+  --size N     how much to compute, in the program's unit
   --out FILE   where to write the picture (NAME.png)
 ";
 
@@ -38,7 +38,11 @@ fn start() -> Outcome {
     let arguments = Arguments::parse(lexopt::Parser::from_env())
         .map_err(|error| format!("{error}\nhelp: `--help` lists the arguments"))?;
     if arguments.help {
-        print!("{USAGE}\n{}", list());
+        print!(
+            "{USAGE}\nprograms:\n{}\nsizes, with the defaults:\n{}",
+            list(),
+            sizes()
+        );
         return Ok(());
     }
     let Some(name) = arguments.name else {
@@ -92,18 +96,18 @@ impl Arguments {
 }
 
 fn list() -> String {
-    let line = |program: &example_gallery::Program| {
+    PROGRAMS
+        .iter()
+        .map(|program| format!("{:<12} {}\n", program.name, program.about))
+        .collect()
+}
+
+fn sizes() -> String {
+    let line = |program: &Program| {
         let sizes = &program.sizes;
         format!(
-            "{:<12} {}\n{:<12} sizes: {} to {} {}, by default {} on the emulator, {} on a GPU\n",
-            program.name,
-            program.about,
-            "",
-            sizes.least,
-            sizes.most,
-            sizes.unit,
-            sizes.emulator,
-            sizes.gpu
+            "{:<12} {} to {} {}; {} on the emulator, {} on a GPU\n",
+            program.name, sizes.least, sizes.most, sizes.unit, sizes.emulator, sizes.gpu
         )
     };
     PROGRAMS.iter().map(line).collect()
