@@ -2,8 +2,8 @@
 //!
 //! `assign` finds the nearest center of each pixel and sums the pixels of each cluster, first in
 //! shared memory and then in global memory; `update` moves the centers to the means. Look at the
-//! sums: integers, so the result does not depend on the order in which threads add. The algorithm is
-//! that of Stuart Lloyd, "Least squares quantization in PCM", *IEEE Transactions on Information
+//! sums: integers, so the result does not depend on the order in which threads add. The algorithm
+//! is that of Stuart Lloyd, "Least squares quantization in PCM", *IEEE Transactions on Information
 //! Theory* 28 (1982).
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};

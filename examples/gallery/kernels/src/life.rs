@@ -1,9 +1,9 @@
 //! `life`: Conway's Game of Life on a torus.
 //!
-//! A thread computes each cell from its eight neighbors. Look at `PerThread2d`, which partitions the
-//! new generation by columns and rows, and at the two buffers: a kernel cannot read the elements of
-//! other threads that it writes. The rule is John Conway's, from Martin Gardner, "Mathematical
-//! games", *Scientific American* 223 (October 1970).
+//! A thread computes each cell from its eight neighbors. Look at `PerThread2d`, which partitions
+//! the new generation by columns and rows, and at the two buffers: a kernel cannot read the
+//! elements of other threads that it writes. The rule is John Conway's, from Martin Gardner,
+//! "Mathematical games", *Scientific American* 223 (October 1970).
 
 use cuda_std::prelude::*;
 use cuda_std::{PerThread2d, Rows};

@@ -3,8 +3,8 @@
 //! A step of training is two launches. `propagate` computes the activations of all neurons and the
 //! derivatives of the error for each sample; `learn` sums the gradient of each parameter over all
 //! samples and changes the parameter. Look at `PerColumn`: a thread owns a sample's column, so
-//! neighboring threads access neighboring elements, and `learn` reads whole rows. Backpropagation is
-//! from Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors",
+//! neighboring threads access neighboring elements, and `learn` reads whole rows. Backpropagation
+//! is from Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors",
 //! *Nature* 323 (1986); the optimizer is that of Kingma and Ba, "Adam: a method for stochastic
 //! optimization" (2014).
 

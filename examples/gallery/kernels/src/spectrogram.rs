@@ -2,9 +2,9 @@
 //!
 //! The transform is in shared memory: each stage reads one array and writes the other, so that a
 //! stage needs no temporary values in registers. Look at `stage`, which computes an output from its
-//! two inputs: the outputs of a thread are then its own elements. The algorithm is Stockham's, which
-//! needs no reordering of the result; see Van Loan, *Computational Frameworks for the Fast Fourier
-//! Transform* (1992), section 1.7.
+//! two inputs: the outputs of a thread are then its own elements. The algorithm is Stockham's,
+//! which needs no reordering of the result; see Van Loan, *Computational Frameworks for the Fast
+//! Fourier Transform* (1992), section 1.7.
 
 use cuda_std::PerBlock;
 use cuda_std::prelude::*;
@@ -45,8 +45,8 @@ pub fn decibels([re, im]: Complex) -> f32 {
     10.0 * (re * re + im * im + 1e-6).log10()
 }
 
-/// Computes the spectrum of each window, of [`BINS`] elements. `shape` has the weights of a window's
-/// samples.
+/// Computes the spectrum of each window, of [`BINS`] elements. `shape` has the weights of a
+/// window's samples.
 #[kernel(block_size(128))]
 pub fn spectra(
     #[shared] mut even: Shared<Array<Complex, WINDOW>>,

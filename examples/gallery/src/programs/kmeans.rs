@@ -1,8 +1,8 @@
 //! `kmeans`: an image with 16 colors, found by k-means clustering.
 //!
-//! The picture shows the image, the same with the colors of the clusters' centers, and these colors.
-//! A step is two launches ([the kernels](gallery_kernels::kmeans)). All sums are integers, so the
-//! result is equal to the CPU's.
+//! The picture shows the image, the same with the colors of the clusters' centers, and these
+//! colors. A step is two launches ([the kernels](gallery_kernels::kmeans)). All sums are integers,
+//! so the result is equal to the CPU's.
 
 use crate::picture::{Color, PAPER, Picture};
 use crate::{Outcome, Program, Report, Setup, Sizes, equal, progress};

@@ -1,7 +1,7 @@
 //! `life`: Conway's Game of Life on a torus, as an animation.
 //!
-//! The device computes a generation per launch ([the kernel](gallery_kernels::life)), and the colors
-//! show the ages of the cells. Every generation is equal to the CPU's.
+//! The device computes a generation per launch ([the kernel](gallery_kernels::life)), and the
+//! colors show the ages of the cells. Every generation is equal to the CPU's.
 
 use crate::picture::{Picture, gradient};
 use crate::{Outcome, Program, Report, Setup, Sizes, cover, equal, progress};

@@ -2,9 +2,9 @@
 //!
 //! The network has two inputs, two hidden layers and an output; the device trains it on random
 //! points ([the kernels](gallery_kernels::network)). The left side of the picture is the output for
-//! each point of the plane, with the border of the heart in black; the right side is the mean squared
-//! error, which falls with the steps. The sums are in the same order on the CPU, and all functions
-//! are correctly rounded, so the CPU's network has the same bits after all steps.
+//! each point of the plane, with the border of the heart in black; the right side is the mean
+//! squared error, which falls with the steps. The sums are in the same order on the CPU, and all
+//! functions are correctly rounded, so the CPU's network has the same bits after all steps.
 
 use crate::picture::{Color, INK, PAPER, Picture, gradient};
 use crate::{Outcome, Program, Report, Setup, Sizes, cover, equal, progress};

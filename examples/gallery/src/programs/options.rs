@@ -2,9 +2,9 @@
 //!
 //! The device simulates more and more paths ([the kernel](gallery_kernels::options)). In the plot,
 //! the number of paths grows to the right, by the factor 2 in each step; the blue line is the
-//! estimate, with two standard errors up and down in gray, and the red line is the formula. The
-//! CPU simulates the first paths with the same random numbers; only the exponential function differs
-//! in its last bits.
+//! estimate, with two standard errors up and down in gray, and the red line is the formula. The CPU
+//! simulates the first paths with the same random numbers; only the exponential function differs in
+//! its last bits.
 
 use crate::picture::{Color, INK, PAPER, Picture};
 use crate::{Outcome, Program, Report, Setup, Sizes, progress};

@@ -1,7 +1,7 @@
 //! `raytracer`: spheres on a floor, with shadows and reflections.
 //!
-//! The device computes the picture in one launch ([the kernel](gallery_kernels::raytracer)). The CPU
-//! renders with the same functions, and both pictures are equal.
+//! The device computes the picture in one launch ([the kernel](gallery_kernels::raytracer)). The
+//! CPU renders with the same functions, and both pictures are equal.
 
 use crate::picture::Picture;
 use crate::{Outcome, Program, Report, Setup, Sizes, cover, equal};

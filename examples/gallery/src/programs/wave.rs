@@ -1,8 +1,8 @@
 //! `wave`: a wave that passes two openings of a wall, as an animation.
 //!
-//! The device computes some steps of the wave equation between two frames
-//! ([the kernel](gallery_kernels::wave)); the interference of the two openings appears to the right.
-//! All frames are equal to the CPU's, bit for bit.
+//! The device computes some steps of the wave equation between two frames ([the
+//! kernel](gallery_kernels::wave)); the interference of the two openings appears to the right. All
+//! frames are equal to the CPU's, bit for bit.
 
 use crate::picture::{Color, Picture, gradient};
 use crate::{Outcome, Program, Report, Setup, Sizes, cover, equal, progress};
