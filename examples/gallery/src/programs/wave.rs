@@ -16,7 +16,7 @@ pub const PROGRAM: Program = Program {
     sizes: Sizes {
         unit: "points along each side",
         least: 32,
-        emulator: 128,
+        emulator: 112,
         gpu: 512,
         most: 4096,
     },
