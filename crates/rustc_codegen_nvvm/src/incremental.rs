@@ -49,6 +49,7 @@ pub(crate) fn compile<'tcx>(
             graph.with_ignore(compile)
         }
         None => {
+            #[expect(clippy::ptr_arg, reason = "the type that the task returns")]
             fn hash(_: &mut StableHashState<'_>, codes: &Vec<Code>) -> Fingerprint {
                 fingerprint(codes)
             }
