@@ -913,7 +913,7 @@ fn an_endless_kernel_ends_at_the_time_limit() {
     let (text, success) = in_time(|| child("loop"));
     assert!(success, "{text}");
     let expected =
-        "the kernel has run for more than 0.3 s, the limit that PTX_EMULATOR_TIME_LIMIT sets";
+        "the kernel has run for more than 0.3 s, the limit set by PTX_EMULATOR_TIME_LIMIT";
     assert!(
         text.contains(expected) && text.contains("kernel `forever`"),
         "{text}"

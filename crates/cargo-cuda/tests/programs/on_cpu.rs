@@ -139,7 +139,7 @@ fn main() -> CudaResult<()> {
 
     cust::launch((1, 32), takes_an_index::args(&mut to))?;
     let error = cust::launch_cpu((1, 32), takes_an_index::args(&mut to)).unwrap_err().to_string();
-    assert!(error.contains("a `UniqueIndex` was used by another thread"), "{error}");
+    assert!(error.contains("a `UniqueIndex` was used by a thread other than its own"), "{error}");
 
     let buffer = DeviceBuffer::from_slice(&from)?;
     let error = cust::launch_cpu((10, 128), lanes::args(&buffer, &mut to)).unwrap_err();
