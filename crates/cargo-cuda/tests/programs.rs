@@ -197,7 +197,9 @@ fn kernels_are_compiled_when_they_change(directory: &Path) {
     ] {
         source = source.replacen(from, to, 1);
         std::fs::write(project.join("src/main.rs"), &source).unwrap();
-        let output = on_emulator(&project, &target, &["run"]);
+        // Cargo does not compile incrementally in CI otherwise.
+        let incremental = [("CARGO_INCREMENTAL", "1")];
+        let output = on_emulator_with(&project, &target, &["run"], &incremental);
         assert!(output.contains(&printed), "`{printed}` is not in {output}");
         let now = code();
         assert_eq!(before != now, compiled, "after `{from}` became `{to}`");
