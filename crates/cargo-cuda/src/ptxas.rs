@@ -1,12 +1,10 @@
-//! Runs ptxas and reads what it reports about each function.
+//! Finds and runs ptxas.
 
 use anyhow::{Context, Result, bail};
 pub use cuda_toolkit::usage::Usage;
-use cuda_toolkit::usage::parse;
-use cuda_toolkit::{Arch, Part};
+use cuda_toolkit::{Arch, Part, usage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Returns the path of ptxas.
 pub fn find(backend: Option<&Path>) -> Result<PathBuf> {
@@ -25,40 +23,13 @@ pub fn find(backend: Option<&Path>) -> Result<PathBuf> {
 pub fn assemble(ptxas: &Path, ptx: &str, output: &Path) -> Result<BTreeMap<String, Usage>> {
     let target = ptx::header(ptx).target;
     let arch = target.first().copied().unwrap_or_default();
-    if let Err(error) = arch.parse::<Arch>() {
-        bail!("{error}");
-    }
-    let folder = tempfile::tempdir().context("cannot create a temporary directory")?;
-    let input = folder.path().join("module.ptx");
+    let arch = match arch.parse::<Arch>() {
+        Ok(arch) => arch,
+        Err(error) => bail!("{error}"),
+    };
+    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let input = directory.path().join("module.ptx");
     std::fs::write(&input, ptx).with_context(|| format!("cannot write `{}`", input.display()))?;
-    let run = |relocatable: bool| -> Result<(bool, String)> {
-        let mut command = Command::new(ptxas);
-        command
-            .args(["-v", "-lineinfo"])
-            .arg(format!("-arch={arch}"));
-        if relocatable {
-            command.arg("-c");
-        }
-        command.arg(&input).arg("-o").arg(output);
-        let output = command
-            .output()
-            .with_context(|| format!("cannot run `{}`", ptxas.display()))?;
-        let text = [output.stdout, output.stderr].concat();
-        Ok((
-            output.status.success(),
-            String::from_utf8_lossy(&text).into_owned(),
-        ))
-    };
-    // As `cuda_builder` does: functions of such a module are compiled one at a time, if possible.
-    let mut result = match ptx::is_to_be_linked(ptx) {
-        true => run(true)?,
-        false => (false, String::new()),
-    };
-    if !result.0 {
-        result = run(false)?;
-    }
-    match result {
-        (true, text) => Ok(parse(&text)),
-        (false, text) => bail!("`{}` failed:\n{}", ptxas.display(), text.trim_end()),
-    }
+    let linked = ptx::is_to_be_linked(ptx);
+    Ok(usage::assemble(ptxas, arch, &input, linked, output)?)
 }

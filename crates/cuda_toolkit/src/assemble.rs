@@ -44,7 +44,7 @@ impl fmt::Display for AssembleError {
 
 impl std::error::Error for AssembleError {}
 
-fn io(action: String) -> impl FnOnce(io::Error) -> AssembleError {
+pub(crate) fn io(action: String) -> impl FnOnce(io::Error) -> AssembleError {
     |error| AssembleError::Io { action, error }
 }
 

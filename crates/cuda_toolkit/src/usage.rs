@@ -1,6 +1,10 @@
-//! Reads what `ptxas -v` reports about the resources of each function.
+//! The resources of each function, which ptxas reports with `-v`.
 
+use crate::Arch;
+use crate::assemble::{AssembleError, io};
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 /// What ptxas reports about a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +23,50 @@ pub struct Usage {
     pub constant: u64,
     /// The number of barriers.
     pub barriers: u64,
+}
+
+/// Assembles a PTX file to `cubin`, and returns what ptxas reports about its functions. `linked`
+/// selects separate compilation of functions; modules that ptxas refuses to compile so, because of
+/// the kernels' launch bounds, are compiled as whole programs, as [`assemble`](crate::assemble)
+/// compiles them.
+///
+/// # Errors
+///
+/// Returns an error if ptxas cannot be run or fails.
+pub fn assemble(
+    ptxas: &Path,
+    arch: Arch,
+    ptx: &Path,
+    linked: bool,
+    cubin: &Path,
+) -> Result<BTreeMap<String, Usage>, AssembleError> {
+    let run = |options: &[&str]| {
+        let output = Command::new(ptxas)
+            .args(["-v", "-lineinfo"])
+            .arg(format!("-arch={}", arch.sm()))
+            .args(options)
+            .arg(ptx)
+            .arg("-o")
+            .arg(cubin)
+            .output()
+            .map_err(io(format!("run `{}`", ptxas.display())))?;
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        match output.status.success() {
+            true => Ok(parse(&text)),
+            false => Err(AssembleError::Failed {
+                program: ptxas.to_owned(),
+                output: text,
+            }),
+        }
+    };
+    if linked {
+        match run(&["-c"]) {
+            Err(AssembleError::Failed { .. }) => {}
+            result => return result,
+        }
+    }
+    run(&[])
 }
 
 /// Reads the output of `ptxas -v`.

@@ -1,10 +1,10 @@
 //! `#[kernel(deny(...))]`: costs of a kernel that are errors in optimized builds.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::process::Command;
 
-use cuda_toolkit::usage;
+use cuda_toolkit::usage::{self, Usage};
 use ptx::{Function, Location, Module, Survey};
 use rustc_middle::ty::TyCtxt;
 use rustc_span::def_id::DefId;
@@ -41,7 +41,13 @@ pub(crate) fn find<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Vec<Den
 }
 
 /// Reports the denied costs that the kernels have.
-pub(crate) fn check(tcx: TyCtxt<'_>, options: &Options, denying: &[Denying], text: &str) {
+pub(crate) fn check(
+    tcx: TyCtxt<'_>,
+    options: &Options,
+    arch: nvvm::Arch,
+    denying: &[Denying],
+    text: &str,
+) {
     if denying.is_empty() {
         return;
     }
@@ -50,6 +56,8 @@ pub(crate) fn check(tcx: TyCtxt<'_>, options: &Options, denying: &[Denying], tex
         return;
     };
     let survey = Survey::new(&module);
+    // ptxas compiles the module once for all kernels.
+    let usages = LazyCell::new(|| assemble(options, arch, text));
     for kernel in denying {
         let Some(function) = survey.function(&kernel.symbol) else {
             continue;
@@ -70,7 +78,7 @@ pub(crate) fn check(tcx: TyCtxt<'_>, options: &Options, denying: &[Denying], tex
                                 iterations is a constant";
                     report(tcx, kernel, "arrays in local memory", places, help);
                 }
-                _ => spills(tcx, options, kernel, text),
+                _ => spills(tcx, kernel, &usages),
             }
         }
     }
@@ -139,39 +147,27 @@ fn report(tcx: TyCtxt<'_>, kernel: &Denying, what: &str, places: BTreeSet<String
     diag.emit();
 }
 
-/// Assembles the module, and reports a kernel whose registers are spilled.
-fn spills(tcx: TyCtxt<'_>, options: &Options, kernel: &Denying, text: &str) {
+/// Returns what ptxas reports about the functions of the module.
+fn assemble(
+    options: &Options,
+    arch: nvvm::Arch,
+    text: &str,
+) -> Result<BTreeMap<String, Usage>, String> {
+    let ptxas = find_toolkit(options).ptxas.ok_or("ptxas was not found")?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let input = directory.path().join("module.ptx");
+    std::fs::write(&input, text).map_err(|error| error.to_string())?;
+    let (linked, cubin) = (ptx::is_to_be_linked(text), directory.path().join("cubin"));
+    usage::assemble(&ptxas.path, arch, &input, linked, &cubin).map_err(|error| error.to_string())
+}
+
+/// Reports a kernel whose registers are spilled.
+fn spills(tcx: TyCtxt<'_>, kernel: &Denying, usages: &Result<BTreeMap<String, Usage>, String>) {
     let span = diagnostics::ident_span(tcx, kernel.def_id);
-    let found = (|| -> Result<usage::Usage, String> {
-        let ptxas = find_toolkit(options).ptxas.ok_or("ptxas was not found")?;
-        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let input = directory.path().join("module.ptx");
-        std::fs::write(&input, text).map_err(|error| error.to_string())?;
-        let target = ptx::header(text).target;
-        let mut command = Command::new(&ptxas.path);
-        command
-            .arg(format!(
-                "-arch={}",
-                target.first().copied().unwrap_or_default()
-            ))
-            .arg("-v")
-            .arg("-o")
-            .arg(directory.path().join("cubin"));
-        if ptx::is_to_be_linked(text) {
-            command.arg("-c");
-        }
-        let output = command.arg(&input).output();
-        let output = output.map_err(|error| format!("`{}`: {error}", ptxas.path.display()))?;
-        let printed = [output.stdout, output.stderr].concat();
-        let printed = String::from_utf8_lossy(&printed);
-        if !output.status.success() {
-            return Err(printed.trim().to_owned());
-        }
-        let mut usages = usage::parse(&printed);
-        usages
-            .remove(&kernel.symbol)
-            .ok_or_else(|| format!("ptxas did not report on `{}`", kernel.symbol))
-    })();
+    let found = usages.as_ref().map_err(String::clone).and_then(|usages| {
+        let usage = usages.get(&kernel.symbol);
+        usage.ok_or_else(|| format!("ptxas did not report on `{}`", kernel.symbol))
+    });
     match found {
         Ok(usage) if usage.spill_stores + usage.spill_loads == 0 => {}
         Ok(usage) => {

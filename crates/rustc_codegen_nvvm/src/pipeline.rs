@@ -99,7 +99,7 @@ pub(crate) fn compile<'tcx>(
             let entries = crate::embed::entries(&entries);
             let text = finished.text + &entries + &ptx::write_signatures(&signatures);
             dumper.dump("stripped.ptx", || text.clone());
-            denied::check(tcx, options, &denying, &text);
+            denied::check(tcx, options, arch, &denying, &text);
             if let Some(limit) = options.frame_warning {
                 warn_of_frames(tcx, &finished.frames, limit, &instances);
             }
