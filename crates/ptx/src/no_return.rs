@@ -39,7 +39,7 @@ pub fn exit_after_panics(module: &mut Module<'_>) -> usize {
             function.directives.retain(|it| !is_no_return(it));
         }
         if let Some(body) = &mut function.body {
-            rewrite(body, &mut names.clone(), &mut count);
+            rewrite(body, &names, &mut HashSet::new(), &mut count);
         }
     }
     count
@@ -49,23 +49,31 @@ fn is_no_return(directive: &Directive<'_>) -> bool {
     directive.name == NO_RETURN
 }
 
-/// Rewrites the calls in a block. `names` are those of functions and of prototypes for calls through
-/// pointers.
-fn rewrite<'a>(body: &mut Vec<Statement<'a>>, names: &mut HashSet<&'a str>, count: &mut usize) {
+/// Rewrites the calls in a block. `names` are the functions that do not return, `prototypes` those of
+/// the body for calls through pointers.
+fn rewrite<'a>(
+    body: &mut Vec<Statement<'a>>,
+    names: &HashSet<&'a str>,
+    prototypes: &mut HashSet<&'a str>,
+    count: &mut usize,
+) {
+    let never_returns = |operand: &Operand<'a>, prototypes: &HashSet<&'a str>| match operand {
+        Operand::Name(name) => names.contains(name) || prototypes.contains(name),
+        _ => false,
+    };
     let mut index = 0;
     while index < body.len() {
         match &mut body[index] {
-            Statement::Block(inner) => rewrite(inner, names, count),
+            Statement::Block(inner) => rewrite(inner, names, prototypes, count),
             Statement::CallPrototype(prototype) => {
                 if prototype.directives.iter().any(is_no_return) {
                     prototype.directives.retain(|it| !is_no_return(it));
-                    names.insert(prototype.label);
+                    prototypes.insert(prototype.label);
                 }
             }
             Statement::Instruction(call)
                 if call.opcode == "call"
-                    && (call.operands.iter())
-                        .any(|it| matches!(it, Operand::Name(name) if names.contains(name))) =>
+                    && (call.operands.iter()).any(|operand| never_returns(operand, prototypes)) =>
             {
                 let exit = Instruction {
                     guard: call.guard,

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::dead::{visit_function, visit_operand, visit_variable};
 use crate::{
     Base, Function, Init, Instruction, Item, Loc, Module, Operand, Panic, Space, Statement,
-    Variable,
+    Variable, each_loc,
 };
 
 /// A location in the source.
@@ -286,7 +286,7 @@ struct Locs<'s, 'a> {
 impl<'s, 'a> Locs<'s, 'a> {
     fn new(body: &'s [Statement<'a>]) -> Locs<'s, 'a> {
         let mut all = Vec::new();
-        collect(body, &mut all);
+        each_loc(body, &mut |loc| all.push(loc));
         let mut inlined = HashMap::new();
         for loc in &all {
             inlined
@@ -294,16 +294,6 @@ impl<'s, 'a> Locs<'s, 'a> {
                 .or_insert(loc.inlined);
         }
         Locs { all, inlined }
-    }
-}
-
-fn collect<'s, 'a>(body: &'s [Statement<'a>], all: &mut Vec<&'s Loc<'a>>) {
-    for statement in body {
-        match statement {
-            Statement::Loc(loc) => all.push(loc),
-            Statement::Block(inner) => collect(inner, all),
-            _ => {}
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Loops and their counters.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graphmap::DiGraphMap;
@@ -26,11 +26,12 @@ pub(super) struct Loop<'a> {
     definitions: HashMap<&'a str, u32>,
 }
 
-/// Returns the innermost loops of a function.
-pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
+/// Returns the control flow graph without cold blocks, and its back edges, each from a latch to the
+/// header that dominates it.
+pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (DiGraphMap<Id, ()>, Vec<(Id, Id)>) {
     let mut flow = DiGraphMap::<Id, ()>::new();
     let Some(&entry) = graph.order.first() else {
-        return Vec::new();
+        return (flow, Vec::new());
     };
     flow.add_node(entry);
     for &id in graph.order.iter().filter(|&&id| !cold[id]) {
@@ -47,6 +48,22 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
             back.push((from, to));
         }
     }
+    (flow, back)
+}
+
+/// Adds the blocks of the loop with this latch to `inside`, which has the loop's header.
+pub(super) fn add_body(flow: &DiGraphMap<Id, ()>, latch: Id, inside: &mut BTreeSet<Id>) {
+    let mut pending = vec![latch];
+    while let Some(id) = pending.pop() {
+        if inside.insert(id) {
+            pending.extend(flow.neighbors_directed(id, petgraph::Direction::Incoming));
+        }
+    }
+}
+
+/// Returns the innermost loops of a function.
+pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
+    let (flow, back) = back_edges(graph, cold);
     let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
     let definitions = definitions(graph, cold);
     let mut loops = Vec::new();
@@ -54,16 +71,8 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
         if back.iter().filter(|&&(_, to)| to == header).count() > 1 {
             continue;
         }
-        let mut inside = HashSet::from([header, latch]);
-        let mut left = if latch == header {
-            Vec::new()
-        } else {
-            vec![latch]
-        };
-        while let Some(id) = left.pop() {
-            let before = flow.neighbors_directed(id, petgraph::Direction::Incoming);
-            left.extend(before.filter(|&id| inside.insert(id)));
-        }
+        let mut inside = BTreeSet::from([header]);
+        add_body(&flow, latch, &mut inside);
         if inside
             .iter()
             .any(|id| *id != header && headers.contains(id))

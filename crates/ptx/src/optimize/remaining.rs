@@ -5,15 +5,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
-use petgraph::algo::dominators::simple_fast;
-use petgraph::graphmap::DiGraphMap;
-
 use super::flow::{End, Graph, Id};
 use super::instructions::instructions;
+use super::loops::{add_body, back_edges};
 use super::names::{LABEL, Names};
 use super::{check_of, no_return};
 use crate::dead::visit_operand;
-use crate::{Function, Loc, Module, Operand, Statement};
+use crate::{Function, Loc, LocKey, Module, Operand, Statement, each_loc};
 
 /// A check in a loop.
 #[derive(Clone, Debug)]
@@ -93,13 +91,10 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
     Some(checks.filter(|check| !check.panics.is_empty()).collect())
 }
 
-/// File, line and column, and those of the call that was inlined.
-type Key = (u32, u32, u32, Option<(u32, u32, u32)>);
-
 /// The names and locations of the source text. Those of the graph live as long as its labels.
 struct Source<'a> {
     names: HashSet<&'a str>,
-    locs: HashMap<Key, Loc<'a>>,
+    locs: HashMap<LocKey, Loc<'a>>,
 }
 
 impl<'a> Source<'a> {
@@ -111,7 +106,7 @@ impl<'a> Source<'a> {
         });
         let mut locs = HashMap::new();
         each_loc(body, &mut |loc| {
-            locs.insert(key(loc), loc.clone());
+            locs.insert(loc.key(), loc.clone());
         });
         Source {
             names: names.collect(),
@@ -127,24 +122,9 @@ impl<'a> Source<'a> {
             loc: panic
                 .loc
                 .as_ref()
-                .and_then(|loc| self.locs.get(&key(loc)).cloned()),
+                .and_then(|loc| self.locs.get(&loc.key()).cloned()),
             line: panic.line,
         })
-    }
-}
-
-fn key(loc: &Loc<'_>) -> Key {
-    let at = loc.inlined.map(|inlined| inlined.at);
-    (loc.file, loc.line, loc.column, at)
-}
-
-fn each_loc<'s, 'a>(body: &'s [Statement<'a>], visit: &mut impl FnMut(&'s Loc<'a>)) {
-    for statement in body {
-        match statement {
-            Statement::Loc(loc) => visit(loc),
-            Statement::Block(inner) => each_loc(inner, visit),
-            _ => {}
-        }
     }
 }
 
@@ -204,34 +184,13 @@ fn panic<'a>(
 
 /// The blocks of each loop, by its header.
 fn loops(graph: &Graph<'_>, cold: &[bool]) -> HashMap<Id, BTreeSet<Id>> {
-    let mut flow = DiGraphMap::<Id, ()>::new();
-    let Some(&entry) = graph.order.first() else {
-        return HashMap::new();
-    };
-    flow.add_node(entry);
-    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-        for to in graph.blocks[id].end.targets() {
-            if !cold[to] {
-                flow.add_edge(id, to, ());
-            }
-        }
-    }
-    let dominators = simple_fast(&flow, entry);
+    let (flow, back) = back_edges(graph, cold);
     let mut loops: HashMap<Id, BTreeSet<Id>> = HashMap::new();
-    for (from, header, ()) in flow.all_edges() {
-        let mut above = dominators.dominators(from).into_iter().flatten();
-        if !above.any(|id| id == header) {
-            continue;
-        }
+    for (latch, header) in back {
         let inside = loops
             .entry(header)
             .or_insert_with(|| BTreeSet::from([header]));
-        let mut pending = vec![from];
-        while let Some(id) = pending.pop() {
-            if inside.insert(id) {
-                pending.extend(flow.neighbors_directed(id, petgraph::Direction::Incoming));
-            }
-        }
+        add_body(&flow, latch, inside);
     }
     loops
 }

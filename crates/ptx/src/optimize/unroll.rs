@@ -172,6 +172,9 @@ fn demand_in_slice<'a>(
     bytes: u64,
     slices: &[&Slice],
 ) -> Option<()> {
+    if slices.is_empty() {
+        return None;
+    }
     let parameter = origin(ahead.graph, cold, address)?;
     let (pointer, length, slice) = slices.iter().find_map(|slice| {
         let kernel = parameter.strip_suffix(&format!("_param_{}", slice.pointer))?;
