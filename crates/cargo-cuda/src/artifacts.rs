@@ -61,7 +61,7 @@ impl Project {
         }
         // The package in the nearest directory; in the directory of a workspace, all.
         let nearest = (start.ancestors().skip(1))
-            .map(|folder| folder.join("Cargo.toml"))
+            .map(|directory| directory.join("Cargo.toml"))
             .find(|manifest| packages.iter().any(|(_, other, _)| other == manifest));
         packages.retain(|(name, manifest, _)| match &nearest {
             _ if !names.is_empty() => names.contains(name),
@@ -89,7 +89,7 @@ pub struct Built {
     /// Static libraries of Rust.
     pub libraries: Vec<PathBuf>,
     /// The output directories of build scripts.
-    pub folders: Vec<PathBuf>,
+    pub directories: Vec<PathBuf>,
 }
 
 /// How to build.
@@ -162,11 +162,11 @@ fn parse(messages: &str, manifests: &[&Path]) -> Built {
             // The id of a package ends in its directory, name and version.
             let id = message["package_id"].as_str().unwrap_or_default();
             let is_own = manifests.iter().any(|manifest| {
-                let folder = manifest.parent().unwrap_or(Path::new(""));
-                id.contains(&format!("{}#", folder.display()))
+                let directory = manifest.parent().unwrap_or(Path::new(""));
+                id.contains(&format!("{}#", directory.display()))
             });
-            if is_own && let Some(folder) = message["out_dir"].as_str() {
-                built.folders.push(PathBuf::from(folder));
+            if is_own && let Some(directory) = message["out_dir"].as_str() {
+                built.directories.push(PathBuf::from(directory));
             }
             continue;
         }
@@ -247,8 +247,8 @@ impl Built {
             return Ok(found);
         }
         let mut written = Vec::new();
-        for folder in &self.folders {
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for directory in &self.directories {
+            let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
             written.extend(entries.map(|entry| entry.path()).filter(|path| {
                 let extension = path.extension().unwrap_or_default();
                 extension == "ptx" || extension == "cubin"
@@ -321,6 +321,6 @@ mod tests {
         assert_eq!(found.executable().unwrap(), Path::new("/t/a"));
         assert!(Built::default().executable().is_err());
         assert_eq!(found.libraries, paths(&["/t/liba.rlib"]));
-        assert_eq!(found.folders, paths(&["/o"]));
+        assert_eq!(found.directories, paths(&["/o"]));
     }
 }

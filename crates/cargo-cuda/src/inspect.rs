@@ -8,7 +8,7 @@ use crate::options::{self, Argument, Selection};
 use crate::source::{self, Colors, Sources};
 use crate::{ptxas, tools};
 use anyhow::{Context, Result, bail};
-use ptx::{Function, Item, Loc, Module, Statement, Survey};
+use ptx::{Function, Item, Module, Survey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -125,7 +125,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let function = function_of(module, found.symbol).context("the function has no body")?;
     match view {
         View::Ptx => {
-            let mut sources = Sources::new(folders(session, project.as_ref()));
+            let mut sources = Sources::new(directories(session, project.as_ref()));
             print!(
                 "{}",
                 interleave(text, module, function, &mut sources, colors)
@@ -133,7 +133,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
         }
         View::Registers => print!("{}", registers(text, found)?),
         View::Sass => {
-            let mut sources = Sources::new(folders(session, project.as_ref()));
+            let mut sources = Sources::new(directories(session, project.as_ref()));
             print!("{}", sass(text, found, &mut sources, colors)?);
         }
         View::Ir | View::Mir => unreachable!("these are printed above"),
@@ -178,16 +178,16 @@ pub fn build(
 }
 
 /// Where the paths in line tables are relative to.
-pub fn folders(session: &Session, project: Option<&Project>) -> Vec<PathBuf> {
-    let mut folders = Vec::new();
+pub fn directories(session: &Session, project: Option<&Project>) -> Vec<PathBuf> {
+    let mut directories = Vec::new();
     if let Some(project) = project {
-        folders.push(project.root.clone());
+        directories.push(project.root.clone());
         let manifests = project.packages.iter().map(|(_, manifest)| manifest);
-        folders.extend(manifests.filter_map(|manifest| manifest.parent().map(Path::to_owned)));
+        directories.extend(manifests.filter_map(|manifest| manifest.parent().map(Path::to_owned)));
     }
     // The standard library's, whose build removes the prefix.
-    folders.push(session.toolchain.root.join("lib/rustlib/src/rust/library"));
-    folders
+    directories.push(session.toolchain.root.join("lib/rustlib/src/rust/library"));
+    directories
 }
 
 /// The modules for one architecture: that of the option, otherwise the newest one.
@@ -367,8 +367,8 @@ fn interleave<'a>(
 ) -> String {
     let survey = Survey::new(module);
     let mut locs = BTreeMap::new();
-    each_loc(function.body.as_deref().unwrap_or_default(), &mut |loc| {
-        locs.insert(key(loc), loc);
+    ptx::each_loc(function.body.as_deref().unwrap_or_default(), &mut |loc| {
+        locs.insert(loc.key(), loc);
     });
     let lines: Vec<&str> = text.lines().collect();
     let mut result = String::new();
@@ -405,15 +405,8 @@ fn interleave<'a>(
     result
 }
 
-type LocKey = (u32, u32, u32, Option<(u32, u32, u32)>);
-
-fn key(loc: &Loc<'_>) -> LocKey {
-    let at = loc.inlined.map(|inlined| inlined.at);
-    (loc.file, loc.line, loc.column, at)
-}
-
 /// Reads what follows `.loc`.
-fn parse_loc(directive: &str) -> Option<LocKey> {
+fn parse_loc(directive: &str) -> Option<ptx::LocKey> {
     let place = |text: &str| {
         let mut numbers = text.split_ascii_whitespace();
         let mut next = || numbers.next()?.trim_end_matches([';', ',']).parse().ok();
@@ -428,20 +421,10 @@ fn parse_loc(directive: &str) -> Option<LocKey> {
     Some((file, line, column, inlined))
 }
 
-fn each_loc<'s, 'a>(body: &'s [Statement<'a>], visit: &mut impl FnMut(&'s Loc<'a>)) {
-    for statement in body {
-        match statement {
-            Statement::Loc(loc) => visit(loc),
-            Statement::Block(inner) => each_loc(inner, visit),
-            _ => {}
-        }
-    }
-}
-
 /// What ptxas reports about a function.
 fn registers(text: &str, found: &Found<'_>) -> Result<String> {
-    let folder = tempfile::tempdir().context("cannot create a temporary directory")?;
-    let usages = ptxas::assemble(&ptxas::find(None)?, text, &folder.path().join("cubin"))?;
+    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let usages = ptxas::assemble(&ptxas::find(None)?, text, &directory.path().join("cubin"))?;
     let Some(usage) = usages.get(found.symbol) else {
         bail!(
             "ptxas reports nothing about `{}`\nhelp: it is inlined by ptxas, or not called",
@@ -476,8 +459,8 @@ fn registers(text: &str, found: &Found<'_>) -> Result<String> {
 /// The machine code of a function, with lines of Rust.
 fn sass(text: &str, found: &Found<'_>, sources: &mut Sources, colors: Colors) -> Result<String> {
     let nvdisasm = tools::NVDISASM.find()?;
-    let folder = tempfile::tempdir().context("cannot create a temporary directory")?;
-    let cubin = folder.path().join("cubin");
+    let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let cubin = directory.path().join("cubin");
     ptxas::assemble(&ptxas::find(None)?, text, &cubin)?;
     let output = Command::new(&nvdisasm)
         .args(["--print-code", "--print-line-info"])
@@ -564,23 +547,23 @@ fn stage(
     // A build of the same selection that has nothing to do writes no files: these have to be its own.
     let mut hasher = DefaultHasher::new();
     (&selection.cargo, selection.has_profile, &project.packages).hash(&mut hasher);
-    let folder = project.target.join("cargo-cuda");
-    let folder = folder.join(format!("dump-{:016x}", hasher.finish()));
-    if folder.to_string_lossy().contains([' ', ',']) {
+    let directory = project.target.join("cargo-cuda");
+    let directory = directory.join(format!("dump-{:016x}", hasher.finish()));
+    if directory.to_string_lossy().contains([' ', ',']) {
         bail!(
             "the target directory `{}` contains a space or a comma, which the path of a dump \
              cannot have\nhelp: pass `--target-dir DIR`",
             project.target.display()
         );
     }
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("cannot create `{}`", folder.display()))?;
-    let dump = format!("nvvm_options=\"dump={}\"", folder.display());
-    let mir = format!("--emit=mir={}", folder.join("host.mir").display());
+    std::fs::create_dir_all(&directory)
+        .with_context(|| format!("cannot create `{}`", directory.display()))?;
+    let dump = format!("nvvm_options=\"dump={}\"", directory.display());
+    let mir = format!("--emit=mir={}", directory.join("host.mir").display());
     let rustc: [OsString; 3] = ["--cfg".into(), dump.into(), mir.into()];
     let variable = [(
         cuda_builder::internal::DUMP_VARIABLE,
-        folder.clone().into_os_string(),
+        directory.clone().into_os_string(),
     )];
     match project.two_crates {
         true => build(session, project, selection, &[], &variable)?,
@@ -590,7 +573,7 @@ fn stage(
         View::Mir => ".mir",
         _ => ".written.ll",
     };
-    let mut files = files_below(&folder, suffix);
+    let mut files = files_below(&directory, suffix);
     if let Some(arch) = arch {
         // A build for one architecture does not name it.
         let of_arch = |file: &PathBuf| file.to_string_lossy().contains(arch);
@@ -626,9 +609,9 @@ fn stage(
 }
 
 /// The files whose names have a suffix, in a directory and those in it.
-fn files_below(folder: &Path, suffix: &str) -> Vec<PathBuf> {
+fn files_below(directory: &Path, suffix: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
             files.extend(files_below(&path, suffix));
@@ -736,16 +719,16 @@ mod tests {
 
     #[test]
     fn source_lines_precede_their_instructions() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("src")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("src")).unwrap();
         std::fs::write(
-            folder.path().join("src/lib.rs"),
+            directory.path().join("src/lib.rs"),
             "fn a() {\n    one();\n}\n",
         )
         .unwrap();
         let module = Module::parse(PTX).unwrap();
         let function = function_of(&module, "a").unwrap();
-        let mut sources = Sources::new(vec![folder.path().to_owned()]);
+        let mut sources = Sources::new(vec![directory.path().to_owned()]);
         let text = interleave(PTX, &module, function, &mut sources, Colors::NONE);
         // What is inlined from the standard library belongs to the line that calls it.
         let expected = ".visible .entry a(\n\t.param .u64 p)\n{\n\t.reg .b64 %r<3>;\n\

@@ -91,9 +91,9 @@ fn describe(images: &[Image]) -> Result<Vec<Description>> {
 
 /// A location relative to the current directory, if it is below.
 fn relative(location: &str) -> String {
-    let folder = std::env::current_dir().ok();
-    let below = folder.and_then(|folder| {
-        let rest = location.strip_prefix(folder.to_str()?)?;
+    let directory = std::env::current_dir().ok();
+    let below = directory.and_then(|directory| {
+        let rest = location.strip_prefix(directory.to_str()?)?;
         rest.strip_prefix(std::path::MAIN_SEPARATOR)
     });
     below.unwrap_or(location).to_owned()

@@ -183,8 +183,8 @@ pub fn report(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
         if kernels.is_empty() {
             continue;
         }
-        let folder = tempfile::tempdir().context("cannot create a temporary directory")?;
-        let usages = ptxas::assemble(&ptxas, text, &folder.path().join("cubin"))?;
+        let directory = tempfile::tempdir().context("cannot create a temporary directory")?;
+        let usages = ptxas::assemble(&ptxas, text, &directory.path().join("cubin"))?;
         let module = Module::parse(text).context("cannot parse PTX")?;
         for kernel in kernels {
             reports.push(examine(&module, kernel, &description.arch, &usages, block));
@@ -206,7 +206,7 @@ pub fn report(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
             println!("{:#}", Value::from(all));
         }
         false => {
-            let mut sources = Sources::new(inspect::folders(session, project.as_ref()));
+            let mut sources = Sources::new(inspect::directories(session, project.as_ref()));
             let colors = Colors::of_stdout();
             let texts: Vec<String> = (reports.iter())
                 .map(|report| report.text(&mut sources, colors))

@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Sources {
     /// Where relative paths are searched.
-    folders: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
     files: HashMap<String, Option<Vec<String>>>,
 }
 
 impl Sources {
     /// Searches relative paths in these directories, then in the current one.
-    pub fn new(mut folders: Vec<PathBuf>) -> Sources {
-        folders.push(PathBuf::new());
+    pub fn new(mut directories: Vec<PathBuf>) -> Sources {
+        directories.push(PathBuf::new());
         Sources {
-            folders,
+            directories,
             files: HashMap::new(),
         }
     }
 
     /// Returns the text of a line, without indentation.
     pub fn line(&mut self, location: &Location) -> Option<&str> {
-        let folders = &self.folders;
+        let directories = &self.directories;
         let read = |name: &str| {
-            let mut paths = folders.iter().map(|folder| folder.join(name));
+            let mut paths = directories.iter().map(|directory| directory.join(name));
             let text = paths.find_map(|path| std::fs::read_to_string(path).ok())?;
             Some(text.lines().map(|line| line.trim().to_owned()).collect())
         };
@@ -78,8 +78,8 @@ pub fn show(location: &Location) -> String {
 
 /// A path relative to the current directory, if it is below.
 pub fn relative(path: &str) -> String {
-    let below = std::env::current_dir().ok().and_then(|folder| {
-        let below = Path::new(path).strip_prefix(folder).ok()?;
+    let below = std::env::current_dir().ok().and_then(|directory| {
+        let below = Path::new(path).strip_prefix(directory).ok()?;
         Some(below.to_str()?.to_owned())
     });
     below.unwrap_or_else(|| path.to_owned())
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn lines_are_found_in_the_directories() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("src")).unwrap();
-        std::fs::write(folder.path().join("src/lib.rs"), "one\n    two\n").unwrap();
-        let mut sources = Sources::new(vec![folder.path().to_owned()]);
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("src")).unwrap();
+        std::fs::write(directory.path().join("src/lib.rs"), "one\n    two\n").unwrap();
+        let mut sources = Sources::new(vec![directory.path().to_owned()]);
         assert_eq!(sources.line(&at("src/lib.rs", 2)), Some("two"));
         assert_eq!(sources.line(&at("src/lib.rs", 3)), None);
         assert_eq!(sources.line(&at("src/lib.rs", 0)), None);

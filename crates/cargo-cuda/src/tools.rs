@@ -10,7 +10,7 @@ pub struct Tool {
     /// Its name.
     pub name: &'static str,
     /// Directories of it in a toolkit, besides `bin`.
-    folders: &'static [&'static str],
+    directories: &'static [&'static str],
     /// Where to get it.
     source: &'static str,
 }
@@ -18,35 +18,35 @@ pub struct Tool {
 /// The disassembler.
 pub const NVDISASM: Tool = Tool {
     name: "nvdisasm",
-    folders: &[],
+    directories: &[],
     source: "it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-nvdisasm`",
 };
 
 /// The checker of memory accesses and races.
 pub const SANITIZER: Tool = Tool {
     name: "compute-sanitizer",
-    folders: &["compute-sanitizer"],
+    directories: &["compute-sanitizer"],
     source: "it is part of the CUDA toolkit, and of the PyPI package `nvidia-cuda-sanitizer-api`",
 };
 
 /// The profiler of kernels, Nsight Compute.
 pub const NCU: Tool = Tool {
     name: "ncu",
-    folders: &[],
+    directories: &[],
     source: "it is part of Nsight Compute, which comes with the CUDA toolkit",
 };
 
 /// The profiler of programs, Nsight Systems.
 pub const NSYS: Tool = Tool {
     name: "nsys",
-    folders: &[],
+    directories: &[],
     source: "it is part of Nsight Systems, which comes with the CUDA toolkit",
 };
 
 /// The debugger.
 pub const CUDA_GDB: Tool = Tool {
     name: "cuda-gdb",
-    folders: &[],
+    directories: &[],
     source: "it is part of the CUDA toolkit; there is no PyPI package of it",
 };
 
@@ -67,7 +67,7 @@ impl Tool {
     /// As [`Tool::find`], if the program may be missing.
     pub fn search(self) -> Result<Option<PathBuf>> {
         let file = format!("{}{}", self.name, std::env::consts::EXE_SUFFIX);
-        let mut folders = Vec::new();
+        let mut directories = Vec::new();
         let toolkit = crate::command::toolkit(None)?;
         let roots = (toolkit.searched.iter().cloned())
             .chain(toolkit.get(Part::Ptxas).map(|ptxas| ptxas.root.clone()));
@@ -76,13 +76,19 @@ impl Tool {
             let entries = std::fs::read_dir(root.join("nvidia")).into_iter().flatten();
             let packages = entries.flatten().map(|entry| entry.path());
             for root in std::iter::once(root).chain(packages) {
-                folders.push(root.join("bin"));
-                folders.extend(self.folders.iter().map(|folder| root.join(folder)));
+                directories.push(root.join("bin"));
+                directories.extend(
+                    self.directories
+                        .iter()
+                        .map(|directory| root.join(directory)),
+                );
             }
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        folders.extend(std::env::split_paths(&path));
-        let files = folders.into_iter().map(|folder| folder.join(&file));
+        directories.extend(std::env::split_paths(&path));
+        let files = directories
+            .into_iter()
+            .map(|directory| directory.join(&file));
         Ok(files.into_iter().find(|file| file.is_file()))
     }
 }
