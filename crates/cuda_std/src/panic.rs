@@ -80,11 +80,13 @@ mod device {
     /// Functions that the compiler calls in place of `core`'s functions of the same names. `core`'s
     /// format their messages through function pointers. A kernel that may call through a pointer is
     /// assigned as many registers as the most demanding function of the program, and its stack size
-    /// is unknown: a bounds check would cost a memory-bound kernel most of its speed. These
-    /// replacements write their messages in parts and make only direct calls.
+    /// is unknown: a bounds check would cost a memory-bound kernel most of its speed.
+    ///
+    /// These replacements record what the host needs to format the message, and call only
+    /// [`report_failure`]. In optimized builds, the compiler puts one copy of them into each kernel,
+    /// in place of the calls: for ptxas, a call in divergent code costs registers in the hot path.
     mod replacements {
-        use super::Piece::{Number, Text};
-        use super::{Location, fmt, panic_with, panic_with_arguments};
+        use super::{Location, fmt, panic_with_arguments, report, report_failure};
 
         cuda_std_macros::foreign! {
             /// Returns the location at which the program's own code called the standard library, as
@@ -120,7 +122,7 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_panic_str(message: &str) -> ! {
-            panic_with(&[Text(message)], Location::caller())
+            report_failure(report::PANIC, [0; 3], message, Location::caller())
         }
 
         /// An index out of bounds.
@@ -129,13 +131,7 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_panic_bounds_check(index: usize, len: usize) -> ! {
-            let pieces = [
-                Text("index out of bounds: the len is "),
-                Number(len),
-                Text(" but the index is "),
-                Number(index),
-            ];
-            panic_with(&pieces, Location::caller())
+            report_failure(report::INDEX, [index, len, 0], "", Location::caller())
         }
 
         /// A range out of bounds.
@@ -144,37 +140,7 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_slice_index_fail(start: usize, end: usize, len: usize) -> ! {
-            let pieces = if start > len {
-                [
-                    Text("range start index "),
-                    Number(start),
-                    Text(" out of range for slice of length "),
-                    Number(len),
-                ]
-            } else if end > len {
-                [
-                    Text("range end index "),
-                    Number(end),
-                    Text(" out of range for slice of length "),
-                    Number(len),
-                ]
-            } else if start > end {
-                [
-                    Text("slice index starts at "),
-                    Number(start),
-                    Text(" but ends at "),
-                    Number(end),
-                ]
-            } else {
-                // Only an inclusive range that ends at `usize::MAX` reaches this.
-                [
-                    Text("range end index "),
-                    Number(end),
-                    Text(" out of range for slice of length "),
-                    Number(len),
-                ]
-            };
-            panic_with(&pieces, Location::caller())
+            report_failure(report::RANGE, [start, end, len], "", Location::caller())
         }
 
         /// `RefCell::borrow_mut` of a value that is borrowed.
@@ -183,7 +149,8 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_panic_already_borrowed(_: core::cell::BorrowMutError) -> ! {
-            panic_with(&[Text("RefCell already borrowed")], Location::caller())
+            let message = "RefCell already borrowed";
+            report_failure(report::PANIC, [0; 3], message, Location::caller())
         }
 
         /// `RefCell::borrow` of a value that is mutably borrowed.
@@ -192,8 +159,8 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_panic_already_mutably_borrowed(_: core::cell::BorrowError) -> ! {
-            let pieces = [Text("RefCell already mutably borrowed")];
-            panic_with(&pieces, Location::caller())
+            let message = "RefCell already mutably borrowed";
+            report_failure(report::PANIC, [0; 3], message, Location::caller())
         }
 
         /// An allocation failure that the program does not handle. The host adds the size of the
@@ -202,12 +169,8 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_alloc_error_handler(size: usize, _align: usize) -> ! {
-            let pieces = [
-                Text("memory allocation of "),
-                Number(size),
-                Text(" bytes failed: the device's heap is used up"),
-            ];
-            panic_with(&pieces, __cuda_std_program_location())
+            let location = __cuda_std_program_location();
+            report_failure(report::ALLOCATION, [size, 0, 0], "", location)
         }
 
         /// `copy_from_slice` and similar functions with slices of different lengths.
@@ -216,14 +179,8 @@ mod device {
         #[inline(never)]
         #[cold]
         fn __cuda_std_len_mismatch_fail(destination: usize, source: usize) -> ! {
-            let pieces = [
-                Text("copy_from_slice: source slice length ("),
-                Number(source),
-                Text(") does not match destination slice length ("),
-                Number(destination),
-                Text(")"),
-            ];
-            panic_with(&pieces, Location::caller())
+            let lengths = [destination, source, 0];
+            report_failure(report::LENGTHS, lengths, "", Location::caller())
         }
     }
 
@@ -251,26 +208,102 @@ mod device {
         intrinsics::synchronization::exit()
     }
 
-    /// A part of a message that needs no formatting.
-    enum Piece<'a> {
-        Text(&'a str),
-        Number(usize),
+    /// Reports a panic whose message is `text`, or which the host formats from `arguments`
+    /// according to `kind`.
+    #[cold]
+    #[inline(always)]
+    fn report_failure(
+        kind: u32,
+        [a, b, c]: [usize; 3],
+        text: &str,
+        location: &Location<'_>,
+    ) -> ! {
+        __cuda_std_report_failure(kind, a, b, c, text.as_ptr(), text.len(), location)
     }
 
-    /// Reports a message that consists of simple parts.
+    /// As [`report_failure`]. Calls nothing, unless the host does not support reports.
+    #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]
     #[optimize(size)]
-    fn panic_with(pieces: &[Piece<'_>], location: &Location<'_>) -> ! {
+    fn __cuda_std_report_failure(
+        kind: u32,
+        a: usize,
+        b: usize,
+        c: usize,
+        text: *const u8,
+        text_len: usize,
+        location: &Location<'_>,
+    ) -> ! {
+        let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
+        if address == 0 {
+            __cuda_std_panic_without_report(kind, a, b, c, text, text_len, location)
+        }
+        let (number, place) = launch();
+        place.store(number, Ordering::Relaxed);
+        let report = Report::at(with_exposed_provenance_mut(address as usize), true);
+        match report.try_claim() {
+            Ok(()) => {
+                report.set(report::KIND, kind);
+                report.set(report::LINE, location.line());
+                report.set(report::COLUMN, location.column());
+                report.set_thread();
+                for (index, argument) in [a, b, c].into_iter().enumerate() {
+                    report.set(report::ARGUMENTS + 8 * index, argument as u32);
+                    report.set(report::ARGUMENTS + 8 * index + 4, (argument >> 32) as u32);
+                }
+                let file = location.file();
+                let end = report.copy(report.end, file.as_ptr(), file.len());
+                // SAFETY: both pointers are into the report.
+                let file_len = unsafe { end.offset_from_unsigned(report.end) };
+                report.set(report::FILE_LEN, file_len as u32);
+                let message = end;
+                let end = report.copy(message, text, text_len);
+                // SAFETY: as above.
+                let len = unsafe { end.offset_from_unsigned(message) };
+                report.set(report::MESSAGE_LEN, len as u32);
+                report.set(report::MESSAGE_TOTAL, text_len as u32);
+                report.publish();
+            }
+            // A panic while this thread formatted the message of another: publish the part that was
+            // written.
+            Err(true) => report.publish(),
+            Err(false) => {}
+        }
+        intrinsics::synchronization::exit()
+    }
+
+    /// As [`report_failure`], for hosts that do not support reports. The compiler replaces calls in
+    /// kernels by traps.
+    #[unsafe(no_mangle)]
+    #[cold]
+    #[inline(never)]
+    #[optimize(size)]
+    fn __cuda_std_panic_without_report(
+        kind: u32,
+        a: usize,
+        b: usize,
+        c: usize,
+        text: *const u8,
+        text_len: usize,
+        location: &Location<'_>,
+    ) -> ! {
         let mut report = Report::new();
         if report.claim() {
             report.push(location.file());
             report.describe(location);
-            for piece in pieces {
-                match *piece {
-                    Piece::Text(text) => report.push(text),
-                    Piece::Number(number) => report.push_number(number),
+            match report::parts(kind, [a as u64, b as u64, c as u64]) {
+                Some(parts) => {
+                    for part in parts {
+                        match part {
+                            report::Part::Text(text) => report.push(text),
+                            report::Part::Number(number) => report.push_number(number as usize),
+                        }
+                    }
                 }
+                // SAFETY: these are the parts of a `&str`.
+                None => report
+                    .push(unsafe { str::from_utf8_unchecked(from_raw_parts(text, text_len)) }),
             }
             report.complete();
         }
@@ -323,21 +356,37 @@ mod device {
                 return true;
             }
             record_launch();
+            match self.try_claim() {
+                Ok(()) => true,
+                Err(own) => {
+                    // This thread panicked while formatting its message. Publish the part that was
+                    // written.
+                    if own {
+                        self.publish();
+                    }
+                    false
+                }
+            }
+        }
+
+        /// Claims the report for this thread. The error tells whether the thread has claimed it
+        /// before, and not completed it.
+        #[inline(always)]
+        fn try_claim(&self) -> Result<(), bool> {
             // Not zero, and unique in a grid of less than 2³² threads.
             let mine = (thread::index() as u32).wrapping_add(1).max(1);
             let claim = &__cuda_std_report.claim;
             match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     self.set(report::STATE, report::WRITING);
-                    true
+                    Ok(())
                 }
                 Err(theirs) => {
-                    // This thread's own claim: it panicked while formatting its message. Publish
-                    // the part that was written.
-                    if theirs == mine && self.is_of_this_thread() {
-                        self.publish();
-                    }
-                    false
+                    let launch = intrinsics::special::gridid();
+                    Err(theirs == mine
+                        && self.get(report::STATE) == report::WRITING
+                        && self.get(report::LAUNCH) == launch as u32
+                        && self.get(report::LAUNCH + 4) == (launch >> 32) as u32)
                 }
             }
         }
@@ -360,6 +409,12 @@ mod device {
             self.message = self.end;
             self.set(report::LINE, location.line());
             self.set(report::COLUMN, location.column());
+            self.set_thread();
+        }
+
+        /// Records which thread panicked in which launch.
+        #[inline(always)]
+        fn set_thread(&self) {
             let (block, thread) = (thread::block_idx(), thread::thread_idx());
             self.set(report::BLOCK, block.x);
             self.set(report::BLOCK + 4, block.y);
@@ -370,6 +425,21 @@ mod device {
             let launch = intrinsics::special::gridid();
             self.set(report::LAUNCH, launch as u32);
             self.set(report::LAUNCH + 4, (launch >> 32) as u32);
+        }
+
+        /// Copies as much of a string as fits to `to`, and returns the end of the copy. May split a
+        /// character.
+        #[inline(always)]
+        fn copy(&self, mut to: *mut u8, mut from: *const u8, len: usize) -> *mut u8 {
+            let end = from.wrapping_add(len);
+            while from != end && to != self.limit {
+                // SAFETY: reads stop at the end of the string, and writes at the limit. Volatile,
+                // to keep ptxas from unrolling the loop.
+                unsafe { to.write_volatile(*from) };
+                from = from.wrapping_add(1);
+                to = to.wrapping_add(1);
+            }
+            to
         }
 
         /// Appends as much of `text` as fits. Keeps the message's lengths up to date, so that they
@@ -461,18 +531,6 @@ mod device {
                 intrinsics::__assertfail(self.message, file, self.get(report::LINE), function, 1)
             }
             intrinsics::synchronization::trap()
-        }
-
-        /// Returns whether this thread has started to write the report.
-        fn is_of_this_thread(&self) -> bool {
-            let (block, thread) = (thread::block_idx(), thread::thread_idx());
-            let at = |offset| (self.get(offset), self.get(offset + 4), self.get(offset + 8));
-            let launch = intrinsics::special::gridid();
-            self.get(report::STATE) == report::WRITING
-                && self.get(report::LAUNCH) == launch as u32
-                && self.get(report::LAUNCH + 4) == (launch >> 32) as u32
-                && at(report::BLOCK) == (block.x, block.y, block.z)
-                && at(report::THREAD) == (thread.x, thread.y, thread.z)
         }
 
         fn set(&self, offset: usize, value: u32) {

@@ -243,13 +243,22 @@ impl Report {
                 streams,
             });
         }
-        let mut message = self.text(report::TEXT + file_len, message_len);
+        let arguments = [0, 8, 16].map(|i| {
+            let at = report::ARGUMENTS + i;
+            u64::from(self.word(at)) | u64::from(self.word(at + 4)) << 32
+        });
+        let text = self.text(report::TEXT + file_len, message_len);
+        let truncated = (self.word(report::MESSAGE_TOTAL) as usize).saturating_sub(text.len());
+        let mut message = match report::parts(self.word(report::KIND), arguments) {
+            Some(parts) => parts.map(part_text).concat(),
+            None => text,
+        };
         if state == report::WRITING {
             message.push_str(" [the thread exited while it formatted this message]");
         }
         let panic = KernelPanic {
             message,
-            truncated: (self.word(report::MESSAGE_TOTAL) as usize).saturating_sub(message_len),
+            truncated,
             file: self.text(report::TEXT, file_len),
             line: self.word(report::LINE),
             column: self.word(report::COLUMN),
@@ -263,9 +272,15 @@ impl Report {
         })
     }
 
+    /// Returns a string without its last character if that is incomplete, because it did not fit.
     fn text(&self, offset: usize, len: usize) -> String {
         // SAFETY: the caller keeps the range inside the buffer, and the writer has finished.
-        let bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
+        let mut bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
+        if let Err(error) = str::from_utf8(bytes)
+            && error.error_len().is_none()
+        {
+            bytes = &bytes[..error.valid_up_to()];
+        }
         String::from_utf8_lossy(bytes).into_owned()
     }
 
@@ -274,5 +289,12 @@ impl Report {
         // SAFETY: allocated by `cuMemHostAlloc`, freed only here. An error means that the context
         // is gone, and the memory with it.
         let _ = unsafe { api.driver.cuMemFreeHost(self.host.cast()) };
+    }
+}
+
+fn part_text(part: report::Part) -> String {
+    match part {
+        report::Part::Text(text) => text.to_owned(),
+        report::Part::Number(number) => number.to_string(),
     }
 }

@@ -44,8 +44,10 @@ pub const MESSAGE_TOTAL: usize = 48;
 pub const KIND: usize = 52;
 /// `u64`: the number of the panicking thread's launch.
 pub const LAUNCH: usize = 56;
+/// `[u64; 3]`: the numbers of a message that the host formats, see [`parts`].
+pub const ARGUMENTS: usize = 64;
 /// The file name followed by the message, in UTF-8. For a stack overflow: the function's name.
-pub const TEXT: usize = 64;
+pub const TEXT: usize = 88;
 
 /// State: no thread has panicked.
 pub const EMPTY: u32 = 0;
@@ -54,7 +56,85 @@ pub const WRITING: u32 = 1;
 /// State: the report is complete.
 pub const COMPLETE: u32 = 2;
 
-/// Kind: a panic.
+/// Kind: a panic with a message.
 pub const PANIC: u32 = 0;
 /// Kind: a stack overflow, which the compiler's check of recursive functions reports.
 pub const OVERFLOW: u32 = 1;
+/// Kind: an index out of bounds: index, length.
+pub const INDEX: u32 = 2;
+/// Kind: a range out of bounds: start, end, length.
+pub const RANGE: u32 = 3;
+/// Kind: a copy between slices of different lengths: the destination's length, the source's.
+pub const LENGTHS: u32 = 4;
+/// Kind: a failed allocation: the size in bytes.
+pub const ALLOCATION: u32 = 5;
+
+/// A part of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A string.
+    Text(&'static str),
+    /// A number, printed in decimal.
+    Number(u64),
+}
+
+/// Returns the message of a kind of panic that only has [`ARGUMENTS`], or `None` for other kinds.
+/// The host formats these messages, so kernels contain no formatting code for them.
+///
+/// ```
+/// use cust_core::report::{INDEX, Part, parts};
+///
+/// let parts = parts(INDEX, [7, 5, 0]).unwrap();
+/// assert_eq!(parts[1], Part::Number(5));
+/// ```
+pub const fn parts(kind: u32, arguments: [u64; 3]) -> Option<[Part; 5]> {
+    use Part::{Number, Text};
+    const OF_LENGTH: Part = Text(" out of range for slice of length ");
+    let none = Text("");
+    Some(match (kind, arguments) {
+        (INDEX, [index, len, _]) => [
+            Text("index out of bounds: the len is "),
+            Number(len),
+            Text(" but the index is "),
+            Number(index),
+            none,
+        ],
+        (RANGE, [start, _, len]) if start > len => [
+            Text("range start index "),
+            Number(start),
+            OF_LENGTH,
+            Number(len),
+            none,
+        ],
+        (RANGE, [start, end, len]) if end <= len && start > end => [
+            Text("slice index starts at "),
+            Number(start),
+            Text(" but ends at "),
+            Number(end),
+            none,
+        ],
+        // Also an inclusive range that ends at the largest number.
+        (RANGE, [_, end, len]) => [
+            Text("range end index "),
+            Number(end),
+            OF_LENGTH,
+            Number(len),
+            none,
+        ],
+        (LENGTHS, [destination, source, _]) => [
+            Text("copy_from_slice: source slice length ("),
+            Number(source),
+            Text(") does not match destination slice length ("),
+            Number(destination),
+            Text(")"),
+        ],
+        (ALLOCATION, [size, ..]) => [
+            Text("memory allocation of "),
+            Number(size),
+            Text(" bytes failed: the device's heap is used up"),
+            none,
+            none,
+        ],
+        _ => return None,
+    })
+}

@@ -21,6 +21,7 @@ mod ast;
 mod dead;
 mod frames;
 mod halves;
+mod inline_panics;
 mod lexer;
 mod locs;
 mod narrow;
@@ -42,6 +43,7 @@ pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
 pub use halves::join_halves;
+use inline_panics::inline_panics;
 pub use locs::{LocKey, each_loc};
 pub use narrow::widen_narrow;
 pub use no_return::exit_after_panics;
@@ -129,6 +131,10 @@ pub fn finish(
     join_halves(&mut module);
     gather_param_stores(&mut module);
     exit_after_panics(&mut module);
+    if matches!(purpose, Purpose::Speed(_)) {
+        inline_panics(&mut module, &names);
+        remove_dead(&mut module, keep);
+    }
     hide_recursion(&mut module);
     declare_functions(&mut module);
     let analysis = stack::analyze(&module, options);

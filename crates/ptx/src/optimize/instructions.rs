@@ -85,7 +85,7 @@ pub(super) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(
 }
 
 /// Calls `visit` with each instruction of a statement, including nested blocks.
-pub(super) fn instructions<'s, 'a>(
+pub(crate) fn instructions<'s, 'a>(
     statement: &'s Statement<'a>,
     visit: &mut impl FnMut(&'s Instruction<'a>),
 ) {
@@ -118,7 +118,7 @@ pub(super) fn rename_operand<'a>(
 }
 
 /// Replaces each name in an instruction.
-pub(super) fn rename<'a>(
+pub(crate) fn rename<'a>(
     instruction: &mut Instruction<'a>,
     to: &mut impl FnMut(&'a str) -> &'a str,
 ) {

@@ -4,7 +4,7 @@
 mod combine;
 mod exits;
 mod flow;
-mod instructions;
+pub(crate) mod instructions;
 mod loops;
 mod names;
 mod remaining;

@@ -31,13 +31,20 @@ impl Names {
     }
 
     /// Returns a new label.
-    pub(super) fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         self.new_name(LABEL)
     }
 
     /// Returns a new register name.
-    pub(super) fn register(&self) -> &str {
+    pub(crate) fn register(&self) -> &str {
         self.new_name("%x")
+    }
+
+    /// Returns a new name: `prefix`, a number, `_` and `name`.
+    pub(crate) fn numbered(&self, prefix: &str, name: &str) -> &str {
+        let count = self.count.get();
+        self.count.set(count + 1);
+        self.arena.alloc_str(&format!("{prefix}{count}_{name}"))
     }
 
     /// Stores a name.

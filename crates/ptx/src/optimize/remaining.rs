@@ -11,6 +11,7 @@ use super::loops::{add_body, back_edges};
 use super::names::{LABEL, Names};
 use super::{check_of, no_return};
 use crate::dead::visit_operand;
+use crate::inline_panics::with_calls;
 use crate::{Function, Loc, LocKey, Module, Operand, Statement, each_loc};
 
 /// A check in a loop.
@@ -40,7 +41,8 @@ pub struct Panic<'a> {
 /// Returns the checks that the loops of a function make in each iteration; `None` if the function
 /// has no body, or control flow that the passes do not follow.
 pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<Vec<LoopCheck<'a>>> {
-    let body = function.body.as_deref()?;
+    let (body, inlined) = with_calls(function.body.as_deref()?);
+    let body = &body[..];
     let variables: HashSet<&str> = (module.items.iter())
         .filter_map(|item| match item {
             crate::Item::Variable(variable) => Some(variable.name),
@@ -49,7 +51,8 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
         .collect();
     // The graph needs new labels, and the result names none of them.
     let names = Names::other_than(body);
-    let no_return = no_return(module);
+    let mut no_return = no_return(module);
+    no_return.extend(&inlined);
     let graph = Graph::new(body, &no_return, &names)?;
     let cold = graph.cold();
     let loops = loops(&graph, &cold);
@@ -81,7 +84,8 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
         checks.push((line.unwrap_or(function.line), panics));
     }
     // The names in the result are those of the source.
-    let source = Source::new(module, body);
+    let mut source = Source::new(module, body);
+    source.names.extend(inlined);
     let checks = checks.into_iter().map(|(line, panics)| LoopCheck {
         panics: (panics.into_iter())
             .filter_map(|panic| source.panic(&panic))

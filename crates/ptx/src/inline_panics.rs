@@ -1,0 +1,540 @@
+//! Replaces the calls of panics in kernels by jumps to one copy of the called function.
+//!
+//! For ptxas, a call in divergent code is expensive even if it never executes: other threads of the
+//! warp continue while it runs, so their uniform registers must be those that functions preserve,
+//! the kernel needs a stack, and it has at least as many registers as the calling convention uses.
+//! In the kernels of `benches`, the panic functions were also most of the code, because ptxas
+//! gives each kernel its own copy of all functions.
+//!
+//! Functions are inlined if they do not return and call only such functions: in `cuda_std`, those
+//! that report an index out of bounds, a plain message and the like. Panics with formatted messages
+//! remain calls.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::dead::visit_operand;
+use crate::optimize::Names;
+use crate::optimize::instructions::{instructions, rename};
+use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
+
+/// The first characters of the label of an inlined function, which a number, `_` and the function's
+/// name follow.
+const LABEL: &str = "$L__panic";
+
+/// The function that reports a panic to hosts that do not support reports. Calls of it become
+/// traps.
+const WITHOUT_REPORT: &str = "__cuda_std_panic_without_report";
+
+/// The maximum number of instructions of an inlined function.
+const INSTRUCTIONS: usize = 200;
+
+/// Inlines functions that do not return into the kernels of a module. Returns the number of calls
+/// that it replaced.
+pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
+    let candidates = candidates(module);
+    if candidates.is_empty() {
+        return 0;
+    }
+    let mut count = 0;
+    for item in &mut module.items {
+        if let Item::Function(Function {
+            entry: true,
+            body: Some(body),
+            ..
+        }) = item
+        {
+            let mut kernel = Kernel {
+                candidates: &candidates,
+                names,
+                inlined: HashMap::new(),
+                pending: Vec::new(),
+                registers: Vec::new(),
+                count: 0,
+            };
+            kernel.replace_calls(body);
+            while let Some(name) = kernel.pending.pop() {
+                let copy = kernel.copy(name);
+                body.extend(copy);
+            }
+            body.splice(0..0, kernel.registers);
+            count += kernel.count;
+        }
+    }
+    count
+}
+
+/// A function that can be inlined.
+struct Candidate<'a> {
+    /// The names and types of the parameters.
+    params: Vec<(&'a str, Type)>,
+    body: Vec<Statement<'a>>,
+}
+
+/// Returns the functions that do not return, and call only such functions.
+fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
+    let mut candidates = HashMap::new();
+    for item in &module.items {
+        if let Item::Function(function) = item
+            && let Some(candidate) = candidate(function)
+        {
+            candidates.insert(function.name, candidate);
+        }
+    }
+    // Functions that call others are removed until no call of another function is left.
+    loop {
+        let known: HashSet<&str> = candidates.keys().copied().collect();
+        let before = candidates.len();
+        candidates.retain(|&own, candidate| {
+            (candidate.body.iter()).all(|statement| match call_of(statement) {
+                Some(call) => {
+                    call.function == WITHOUT_REPORT
+                        || (call.function != own && known.contains(call.function))
+                }
+                None => true,
+            })
+        });
+        if candidates.len() == before {
+            return candidates;
+        }
+    }
+}
+
+/// Returns a function as a candidate if its body has only what [`Kernel::copy`] can copy.
+fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
+    let body = function.body.as_ref()?;
+    if function.entry
+        || function.name == WITHOUT_REPORT
+        || !function.returns.is_empty()
+        || !function.never_returns()
+    {
+        return None;
+    }
+    let mut count = 0;
+    for statement in body {
+        instructions(statement, &mut |_| count += 1);
+    }
+    if count > INSTRUCTIONS {
+        return None;
+    }
+    let mut params = Vec::new();
+    for param in &function.params {
+        let plain = param.vector.is_none() && param.extents.is_empty();
+        if !plain || !matches!(param.ty.bits(), 32 | 64) {
+            return None;
+        }
+        params.push((param.name, param.ty));
+    }
+    for statement in body {
+        let possible = match statement {
+            Statement::Label(_) | Statement::Loc(_) => true,
+            Statement::Registers(registers) => registers.vector.is_none(),
+            Statement::Instruction(it) => match it.opcode {
+                "call" | "brx" | "ret" | "alloca" | "stacksave" => false,
+                "ld" if it.modifiers.first() == Some(&"param") => {
+                    parameter_load(it, &params).is_some()
+                }
+                _ => true,
+            },
+            Statement::Block(inner) => call_of(statement).is_some() || is_plain(inner),
+            _ => false,
+        };
+        if !possible {
+            return None;
+        }
+    }
+    let body = body.clone();
+    Some(Candidate { params, body })
+}
+
+/// Returns whether a nested block, as inline PTX has, has only registers and instructions without
+/// control flow.
+fn is_plain(block: &[Statement<'_>]) -> bool {
+    block.iter().all(|statement| match statement {
+        Statement::Registers(_) | Statement::Loc(_) => true,
+        Statement::Instruction(it) => {
+            !matches!(it.opcode, "bra" | "brx" | "call" | "ret") && !is_of_params(it)
+        }
+        _ => false,
+    })
+}
+
+fn is_of_params(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.opcode, "ld" | "st") && instruction.modifiers.first() == Some(&"param")
+}
+
+/// Returns the index of the parameter that an instruction loads, if it loads all of it.
+fn parameter_load(instruction: &Instruction<'_>, params: &[(&str, Type)]) -> Option<usize> {
+    let [Operand::Name(_), Operand::Address(Base::Name(name), 0)] = instruction.operands[..] else {
+        return None;
+    };
+    let ["param", word] = instruction.modifiers[..] else {
+        return None;
+    };
+    let index = params.iter().position(|(param, _)| *param == name)?;
+    let same_size = Type::from_name(word)?.bits() == params[index].1.bits();
+    (same_size && instruction.guard.is_none()).then_some(index)
+}
+
+/// A call of a function that returns nothing.
+struct Call<'a> {
+    function: &'a str,
+    /// The arguments: scalars in registers, or numbers.
+    arguments: Vec<Operand<'a>>,
+}
+
+/// Returns the call that a block consists of: stores of arguments, the call, and perhaps `exit`.
+fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
+    let Statement::Block(block) = statement else {
+        return None;
+    };
+    let mut stored: HashMap<&str, Operand<'a>> = HashMap::new();
+    let mut found = None;
+    for statement in block {
+        match statement {
+            Statement::Registers(_) | Statement::Loc(_) => {}
+            Statement::Variable(variable) if variable.extents.is_empty() => {}
+            Statement::Instruction(it) if it.guard.is_some() => return None,
+            Statement::Instruction(it) => match (it.opcode, &it.operands[..]) {
+                ("st", [Operand::Address(Base::Name(param), 0), value])
+                    if it.modifiers.first() == Some(&"param")
+                        && it.modifiers.len() == 2
+                        && matches!(value, Operand::Name(_) | Operand::Integer(_)) =>
+                {
+                    stored.insert(param, value.clone());
+                }
+                ("call", [Operand::Name(function)]) => found = Some((*function, &[][..])),
+                ("call", [Operand::Name(function), Operand::List(list)]) => {
+                    found = Some((*function, &list[..]));
+                }
+                ("exit", _) if found.is_some() => {}
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    let (function, list) = found?;
+    let arguments = list.iter().map(|operand| match operand {
+        Operand::Name(name) => stored.get(name).cloned(),
+        _ => None,
+    });
+    Some(Call {
+        function,
+        arguments: arguments.collect::<Option<_>>()?,
+    })
+}
+
+/// A kernel into which functions are inlined.
+struct Kernel<'m, 'a> {
+    candidates: &'m HashMap<&'a str, Candidate<'a>>,
+    names: &'a Names,
+    /// The label and the registers of the parameters of each inlined function.
+    inlined: HashMap<&'a str, (&'a str, Vec<&'a str>)>,
+    /// The inlined functions whose body is not yet copied.
+    pending: Vec<&'a str>,
+    /// The declarations of new registers.
+    registers: Vec<Statement<'a>>,
+    count: usize,
+}
+
+impl<'a> Kernel<'_, 'a> {
+    fn register(&mut self, ty: Type) -> &'a str {
+        let name = self.names.register();
+        self.registers
+            .push(Statement::Registers(Box::new(Registers {
+                ty,
+                vector: None,
+                names: vec![(name, None)],
+                line: 0,
+            })));
+        name
+    }
+
+    /// Replaces the calls in a body by jumps.
+    fn replace_calls(&mut self, body: &mut Vec<Statement<'a>>) {
+        let mut replaced = Vec::with_capacity(body.len());
+        for statement in body.drain(..) {
+            match call_of(&statement).and_then(|call| self.jump(call)) {
+                Some(jump) => replaced.extend(jump),
+                None => replaced.push(statement),
+            }
+        }
+        *body = replaced;
+    }
+
+    /// Returns the jump that replaces a call.
+    fn jump(&mut self, call: Call<'a>) -> Option<Vec<Statement<'a>>> {
+        if call.function == WITHOUT_REPORT {
+            return Some(vec![instruction("trap", &[], Vec::new())]);
+        }
+        let candidate = self.candidates.get(call.function)?;
+        if candidate.params.len() != call.arguments.len() {
+            return None;
+        }
+        if !self.inlined.contains_key(call.function) {
+            let label = self.names.numbered(LABEL, call.function);
+            let params = candidate.params.iter();
+            let params = params.map(|&(_, ty)| self.register(bits(ty))).collect();
+            self.inlined.insert(call.function, (label, params));
+            self.pending.push(call.function);
+        }
+        let (label, params) = &self.inlined[call.function];
+        let mut jump = Vec::new();
+        for ((register, &(_, ty)), argument) in
+            params.iter().zip(&candidate.params).zip(call.arguments)
+        {
+            let operands = vec![Operand::Name(register), argument];
+            jump.push(instruction("mov", &[bits(ty).name()], operands));
+        }
+        jump.push(instruction("bra", &["uni"], vec![Operand::Name(label)]));
+        self.count += 1;
+        Some(jump)
+    }
+
+    /// Returns a copy of a function's body.
+    fn copy(&mut self, function: &'a str) -> Vec<Statement<'a>> {
+        let (label, params) = self.inlined[function].clone();
+        let candidate = &self.candidates[function];
+        let names = self.renamed(&candidate.body);
+        let mut body = vec![Statement::Label(label)];
+        for statement in &candidate.body {
+            match statement {
+                // Labels that no branch has as target are for debug information.
+                Statement::Label(name) => {
+                    body.extend(names.get(name).map(|&name| Statement::Label(name)));
+                }
+                Statement::Instruction(it) => {
+                    let mut copy = it.clone();
+                    if let Some(index) = parameter_load(it, &candidate.params) {
+                        copy.opcode = "mov";
+                        copy.modifiers = vec![bits(candidate.params[index].1).name()];
+                        copy.operands[1] = Operand::Name(params[index]);
+                    }
+                    rename(&mut copy, &mut |name| {
+                        names.get(name).copied().unwrap_or(name)
+                    });
+                    body.push(Statement::Instruction(copy));
+                }
+                Statement::Block(inner) => {
+                    let mut copy = inner.clone();
+                    let own = declared(inner);
+                    for statement in &mut copy {
+                        if let Statement::Instruction(it) = statement {
+                            rename(it, &mut |name| match own.contains(name) {
+                                true => name,
+                                false => names.get(name).copied().unwrap_or(name),
+                            });
+                        }
+                    }
+                    body.push(Statement::Block(copy));
+                }
+                _ => {}
+            }
+        }
+        self.replace_calls(&mut body);
+        body
+    }
+
+    /// Returns new names of the registers that a body declares and uses, and of its labels that are
+    /// the target of a branch.
+    fn renamed(&mut self, body: &[Statement<'a>]) -> HashMap<&'a str, &'a str> {
+        let mut declarations = Vec::new();
+        let mut labels = HashSet::new();
+        for statement in body {
+            match statement {
+                Statement::Registers(registers) => {
+                    let names = registers.names.iter();
+                    declarations.extend(names.map(|&(name, count)| (registers.ty, name, count)));
+                }
+                Statement::Label(label) => _ = labels.insert(*label),
+                _ => {}
+            }
+        }
+        let declared = |name: &str| {
+            let found = declarations.iter().find(|(_, known, count)| match count {
+                None => *known == name,
+                Some(count) => (name.strip_prefix(known))
+                    .and_then(|number| number.parse::<u32>().ok())
+                    .is_some_and(|number| number < *count),
+            });
+            found.map(|&(ty, ..)| ty)
+        };
+        let mut renamed = HashMap::new();
+        for statement in body {
+            instructions(statement, &mut |it| {
+                let guard = it.guard.map(|guard| Operand::Name(guard.register));
+                for operand in it.operands.iter().chain(&guard) {
+                    visit_operand(operand, &mut |name| {
+                        if renamed.contains_key(name) {
+                            return;
+                        }
+                        if let Some(ty) = declared(name) {
+                            let register = self.register(ty);
+                            renamed.insert(name, register);
+                        } else if it.opcode == "bra" && labels.contains(name) {
+                            renamed.insert(name, self.names.label());
+                        }
+                    });
+                }
+            });
+        }
+        renamed
+    }
+}
+
+/// Returns the names that a block declares.
+fn declared<'a>(block: &[Statement<'a>]) -> HashSet<&'a str> {
+    let mut names = HashSet::new();
+    for statement in block {
+        match statement {
+            Statement::Registers(registers) => {
+                names.extend(registers.names.iter().map(|(name, _)| *name));
+            }
+            Statement::Variable(variable) => _ = names.insert(variable.name),
+            _ => {}
+        }
+    }
+    names
+}
+
+/// Returns the type of a register that holds a parameter of a type.
+fn bits(ty: Type) -> Type {
+    if ty.bits() == 64 { Type::B64 } else { Type::B32 }
+}
+
+fn instruction<'a>(
+    opcode: &'a str,
+    modifiers: &[&'static str],
+    operands: Vec<Operand<'a>>,
+) -> Statement<'a> {
+    Statement::Instruction(Instruction {
+        guard: None,
+        opcode,
+        modifiers: modifiers.to_vec(),
+        operands,
+        line: 0,
+    })
+}
+
+/// Returns a body in which jumps to inlined functions are calls again, without the copies of the
+/// functions, and the names of these functions.
+pub(crate) fn with_calls<'a>(body: &[Statement<'a>]) -> (Vec<Statement<'a>>, HashSet<&'a str>) {
+    let mut functions = HashSet::new();
+    let mut result = Vec::with_capacity(body.len());
+    for statement in body {
+        match statement {
+            Statement::Label(label) if inlined(label).is_some() => break,
+            Statement::Instruction(it) if it.opcode == "bra" => {
+                let function = match it.operands[..] {
+                    [Operand::Name(label)] => inlined(label),
+                    _ => None,
+                };
+                let Some(function) = function else {
+                    result.push(statement.clone());
+                    continue;
+                };
+                functions.insert(function);
+                let mut call = it.clone();
+                call.opcode = "call";
+                call.operands = vec![Operand::Name(function)];
+                result.push(Statement::Block(vec![
+                    Statement::Instruction(call),
+                    instruction("exit", &[], Vec::new()),
+                ]));
+            }
+            _ => result.push(statement.clone()),
+        }
+    }
+    (result, functions)
+}
+
+/// Returns the function whose copy begins at a label.
+fn inlined(label: &str) -> Option<&str> {
+    let (number, function) = label.strip_prefix(LABEL)?.split_once('_')?;
+    number.parse::<u32>().ok()?;
+    Some(function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".version 8.0\n.target sm_75\n.address_size 64\n
+        .global .align 8 .b8 place[24];
+        .func print() .noreturn;
+        .func __cuda_std_panic_without_report(.param .b64 a) .noreturn { call.uni print, (); exit; }
+        .func report(.param .b64 report_0, .param .b32 report_1)
+        {
+            .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<3>;
+            ld.param.u64 %rd1, [report_0];
+            ld.param.u32 %r1, [report_1];
+            setp.eq.s64 %p1, %rd1, 0;
+            @%p1 bra $L__BB0_1;
+            { .reg .b32 %r1; mov.u32 %r1, %tid.x; st.u32 [%rd1], %r1; }
+            st.u32 [%rd1+4], %r1;
+            bra.uni $L__BB0_2;
+        $L__BB0_1:
+            { .param .b64 param0; st.param.b64 [param0], %rd1;
+              call.uni __cuda_std_panic_without_report, (param0); exit; }
+        $L__tmp1:
+        $L__BB0_2:
+            exit;
+        }
+        .func bounds(.param .b64 bounds_0)
+        {
+            .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [bounds_0];
+            { .param .b64 param0; .param .b32 param1; st.param.b64 [param0], %rd1;
+              st.param.b32 [param1], 7; call.uni report, (param0, param1); exit; }
+        }
+        .func formats() { { call.uni print, (); exit; } }
+        .visible .entry k(.param .u64 n)
+        {
+            .reg .pred %p<3>; .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [n];
+            setp.eq.s64 %p1, %rd1, 3;
+            @%p1 bra $L__BB1_1;
+            setp.eq.s64 %p2, %rd1, 4;
+            @%p2 bra $L__BB1_2;
+            ret;
+        $L__BB1_1:
+            { .param .b64 param0; st.param.b64 [param0], %rd1; call.uni bounds, (param0); exit; }
+        $L__BB1_2:
+            { .param .b64 param0; st.param.b64 [param0], 9; call.uni bounds, (param0); exit; }
+        }
+        .visible .entry f() { { call.uni formats, (); exit; } }";
+
+    #[test]
+    fn a_kernel_has_one_copy_of_each_function() {
+        let names = Names::default();
+        let mut module = Module::parse(PTX).unwrap();
+        assert_eq!(inline_panics(&mut module, &names), 3);
+        crate::remove_dead(&mut module, &[]);
+        let text = module.to_string();
+        let kernel = &text[text.find(".entry k").unwrap()..text.find(".entry f").unwrap()];
+        assert!(!kernel.contains("call"), "{kernel}");
+        assert_eq!(kernel.matches("setp.eq.s64").count(), 3, "{kernel}");
+        assert_eq!(kernel.matches("trap").count(), 1, "{kernel}");
+        // The block's own register keeps its name.
+        assert!(kernel.contains("mov.u32 %r1, %tid.x;"), "{kernel}");
+        assert!(!kernel.contains("$L__tmp1"), "{kernel}");
+        assert!(!text.contains(".func bounds"), "{text}");
+        // Functions that call others remain calls.
+        assert!(text.contains("call.uni formats"), "{text}");
+        Module::parse(&text).unwrap();
+    }
+
+    #[test]
+    fn jumps_become_calls_again() {
+        let names = Names::default();
+        let mut module = Module::parse(PTX).unwrap();
+        inline_panics(&mut module, &names);
+        let body = module.items.iter().find_map(|item| match item {
+            Item::Function(function) if function.name == "k" => function.body.as_deref(),
+            _ => None,
+        });
+        let (body, functions) = with_calls(body.unwrap());
+        assert_eq!(functions, HashSet::from(["bounds"]));
+        let calls = body.iter().filter(|it| matches!(it, Statement::Block(_)));
+        assert_eq!(calls.count(), 2);
+    }
+}
