@@ -5,13 +5,14 @@
 //! conditions at the first check, as far as they do not depend on loads in between, and branches
 //! once if any check fails: to a copy of the original code, which runs up to the failing check.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
 use super::names::Names;
 use super::{Check, check_of, definitions};
-use crate::{Guard, Instruction, Operand, Statement, Type};
+use crate::dead::visit_operand;
+use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// Combines the checks of a function, except in the blocks of `slow`, which rarely run. Returns the
 /// number of removed branches.
@@ -35,7 +36,7 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
     let Some(&last) = chosen.last() else {
         return 0;
     };
-    let copies = copy(graph, names, &row[..=last], &moved);
+    let copies = copy(graph, names, &cold, &row[..=last], &moved);
 
     // The instructions that compute the conditions, moved before the first branch.
     let mut computed = Vec::new();
@@ -145,14 +146,30 @@ fn is_moved(instruction: &Instruction<'_>, moved: &HashSet<&str>) -> bool {
 fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
+    cold: &[bool],
     row: &[(Id, Check<'a>)],
     moved: &HashSet<&'a str>,
 ) -> Id {
+    let definitions = definitions(graph, cold);
+    let comparisons: Vec<_> = (row.iter())
+        .map(|&(_, check)| comparison(graph, &definitions, row, check.register))
+        .collect();
     let mut used = HashSet::new();
     let mut next = None;
-    for &(id, check) in row.iter().rev() {
+    for (&(id, check), comparison) in row.iter().zip(comparisons).rev() {
         used_from(graph, check.fails, &mut used);
-        used.insert(check.register);
+        let mut tail = Vec::new();
+        let mut register = check.register;
+        if next.is_some()
+            && let Some(comparison) = comparison
+        {
+            register = compare_again(graph, names, &comparison, &mut tail);
+            for operand in comparison.operands {
+                visit_operand(&operand, &mut |name| _ = used.insert(name));
+            }
+        } else {
+            used.insert(register);
+        }
         let mut body = Vec::new();
         if next.is_some() || id != row[0].0 {
             // Backwards, so that code used only by omitted code is omitted too.
@@ -183,11 +200,12 @@ fn copy<'a>(
             Some(next) => {
                 let guard = Guard {
                     negated: !check.negated,
-                    register: check.register,
+                    register,
                 };
                 End::Branch(guard, false, check.fails, next)
             }
         };
+        body.extend(tail);
         let label = names.label();
         next = Some(graph.add(Block { label, body, end }, None));
     }
@@ -196,6 +214,113 @@ fn copy<'a>(
     graph.order[first..].reverse();
     // There are at least two blocks.
     next.unwrap_or_default()
+}
+
+/// A comparison of unsigned numbers.
+struct Comparison<'a> {
+    /// The operands `a` and `b` of `a < b`.
+    operands: [Operand<'a>; 2],
+    /// Whether the result is inverted.
+    inverted: bool,
+    wide: bool,
+}
+
+/// Returns the comparison that defines a predicate, if the copy can repeat it.
+fn comparison<'a>(
+    graph: &Graph<'a>,
+    definitions: &HashMap<&'a str, u32>,
+    row: &[(Id, Check<'a>)],
+    predicate: &str,
+) -> Option<Comparison<'a>> {
+    let constant = |operand: &Operand<'a>| match operand {
+        Operand::Name(name) => definitions.get(name) == Some(&1),
+        Operand::Integer(_) => true,
+        _ => false,
+    };
+    if definitions.get(predicate) != Some(&1) {
+        return None;
+    }
+    for &(id, _) in row {
+        for statement in &graph.blocks[id].body {
+            let Statement::Instruction(it) = statement else {
+                continue;
+            };
+            let [Operand::Name(result), a, b] = &it.operands[..] else {
+                continue;
+            };
+            if *result != predicate {
+                continue;
+            }
+            let ("setp", &[relation, ty @ ("u64" | "u32")], None) =
+                (it.opcode, &it.modifiers[..], it.guard)
+            else {
+                return None;
+            };
+            if !constant(a) || !constant(b) {
+                return None;
+            }
+            let (operands, inverted) = match relation {
+                "lt" => ([a, b], false),
+                "ge" => ([a, b], true),
+                "gt" => ([b, a], false),
+                "le" => ([b, a], true),
+                _ => return None,
+            };
+            return Some(Comparison {
+                operands: operands.map(Operand::clone),
+                inverted,
+                wide: ty == "u64",
+            });
+        }
+    }
+    None
+}
+
+/// Computes a comparison once more, as the borrow of a subtraction. If the copy read the predicate
+/// of the original, or compared the same operands, ptxas would compute the predicate in the hot
+/// path, separately from the combined condition.
+fn compare_again<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    comparison: &Comparison<'a>,
+    to: &mut Vec<Statement<'a>>,
+) -> &'a str {
+    let integer = |value| Operand::Integer(Integer::unsigned(value));
+    let difference = graph.register(Type::B32, names);
+    let mut words: [Vec<Operand<'a>>; 2] = [Vec::new(), Vec::new()];
+    for (operand, words) in comparison.operands.iter().zip(&mut words) {
+        match operand {
+            Operand::Integer(value) if comparison.wide => {
+                words.push(integer(value.bits & u64::from(u32::MAX)));
+                words.push(integer(value.bits >> 32));
+            }
+            _ if comparison.wide => {
+                let parts: [&str; 2] = std::array::from_fn(|_| graph.register(Type::B32, names));
+                let parts = parts.map(Operand::Name).to_vec();
+                let operands = vec![Operand::Vector(parts.clone()), operand.clone()];
+                to.push(instruction("mov", &["b64"], operands));
+                words.extend(parts);
+            }
+            _ => words.push(operand.clone()),
+        }
+    }
+    let [a, b] = words;
+    for (index, (a, b)) in a.into_iter().zip(b).enumerate() {
+        let opcode = if index == 0 { "sub" } else { "subc" };
+        let operands = vec![Operand::Name(difference), a, b];
+        to.push(instruction(opcode, &["cc", "u32"], operands));
+    }
+    let operands = vec![Operand::Name(difference), integer(0), integer(0)];
+    to.push(instruction("subc", &["u32"], operands));
+    let predicate = graph.register(Type::Pred, names);
+    let relation = if comparison.inverted { "eq" } else { "ne" };
+    let operands = vec![
+        Operand::Name(predicate),
+        Operand::Name(difference),
+        integer(0),
+    ];
+    to.push(instruction("setp", &[relation, "s32"], operands));
+    predicate
 }
 
 /// Adds the registers that a cold block and its successors read.
