@@ -369,10 +369,8 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
         // Iterate over a full tile, and skip what is outside: if the block's size is constant, so
         // is the trip count.
         let places = Places::of_thread();
-        let mut y = places.y;
-        while y < H {
-            let mut x = places.x;
-            while x < W {
+        thread::each_below::<H>(places.y, places.step_y, |y| {
+            thread::each_below::<W>(places.x, places.step_x, |x| {
                 let (x_in, y_in) = (thread::bounded::<W>(x), thread::bounded::<H>(y));
                 let index = (self.y + y) * self.width + self.x + x;
                 // `index < length` alone also excludes the end of a partial last row.
@@ -381,12 +379,8 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
                     // width, so different (column, row) pairs have different indices.
                     f((x_in, y_in), unsafe { &mut *self.pointer.add(index) });
                 }
-                // SAFETY: `x` is less than `W`, and a block has at most 1024 threads.
-                x = unsafe { x.unchecked_add(places.step_x) };
-            }
-            // SAFETY: as for the columns.
-            y = unsafe { y.unchecked_add(places.step_y) };
-        }
+            });
+        });
     }
 
     /// Returns an iterator over these elements: like [`Tile::each`], for loops that exit early.

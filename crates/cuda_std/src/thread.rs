@@ -351,6 +351,25 @@ pub(crate) fn bounded<const N: usize>(index: usize) -> usize {
     index & const { N.next_power_of_two() - 1 }
 }
 
+/// Calls `f` with `first`, `first + step` and so on below `N`; `first` is less than `step`, the
+/// number of threads of a block along some dimensions. A counted loop: if the block's size is
+/// constant, so is the trip count, and LLVM unrolls short loops completely.
+#[inline(always)]
+pub(crate) fn each_below<const N: usize>(first: usize, step: usize, mut f: impl FnMut(usize)) {
+    const { assert!(N <= 1 << 20) };
+    let count = (N as u32).div_ceil(step as u32);
+    let mut index = first;
+    let mut i = 0;
+    while i < count {
+        if index < N {
+            f(index);
+        }
+        // At most 2²⁰ + 1024.
+        index = index.wrapping_add(step);
+        i += 1;
+    }
+}
+
 /// Returns an iterator over this thread's indices below `len` in a block-stride loop:
 /// [`index_in_block`], then every [`threads_in_block`]-th index after it.
 #[inline(always)]

@@ -37,9 +37,11 @@ pub fn tile<const N: u32>() -> Tile<N> {
     } else {
         ((1u32 << (N % 32)) - 1) << (lane & !(N - 1))
     };
-    // The lanes that exist in this warp of the block.
-    let behind = thread::threads_in_block() - (thread::index_in_block() - lane);
-    let there = if behind >= 32 {
+    // The lanes that exist in this warp of the block: a constant if the block's size is a constant
+    // multiple of 32.
+    let threads = thread::threads_in_block();
+    let behind = threads - (thread::index_in_block() - lane);
+    let there = if threads % 32 == 0 || behind >= 32 {
         u32::MAX
     } else {
         (1 << behind) - 1
@@ -316,14 +318,37 @@ impl Present {
         self.lanes >> (self.lane & !(self.segment - 1))
     }
 
+    /// Returns whether these are all 32 lanes of a warp. Then the mask of a shuffle can be a
+    /// constant; ptxas 13.0 compiles a shuffle with another mask to 15 instructions.
+    #[inline(always)]
+    fn is_full_warp(self) -> bool {
+        self.segment == 32 && self.lanes == u32::MAX
+    }
+
     /// Combines the values of all lanes, and returns the result in every lane.
     #[inline(always)]
     pub(super) fn reduce<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
+        if self.is_full_warp() {
+            let mut step = |distance: u32| {
+                let other = warp::shuffle_xor(u32::MAX, value, distance);
+                let (low, high) = match self.lane & distance {
+                    0 => (value, other),
+                    _ => (other, value),
+                };
+                value = f(low, high);
+            };
+            step(1);
+            step(2);
+            step(4);
+            step(8);
+            step(16);
+            return value;
+        }
         let mut distance = 1;
         // After each step, all lanes of an aligned segment of `2 * distance` lanes have the value
         // of that segment.
-        if self.in_segment() == lowest(self.segment) {
+        if self.segment < 32 && self.in_segment() == lowest(self.segment) {
             while distance < self.segment {
                 let other = warp::shuffle_xor(self.lanes, value, distance);
                 let (low, high) = match self.lane & distance {
@@ -359,10 +384,24 @@ impl Present {
     #[inline(always)]
     pub(super) fn inclusive_scan<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
+        if self.is_full_warp() {
+            let mut step = |distance: u32| {
+                let other = warp::shuffle_up(u32::MAX, value, distance);
+                if self.lane >= distance {
+                    value = f(other, value);
+                }
+            };
+            step(1);
+            step(2);
+            step(4);
+            step(8);
+            step(16);
+            return value;
+        }
         let mut distance = 1;
         let present = self.in_segment();
         // The lanes are the first ones of the segment, without a gap.
-        if present & present.wrapping_add(1) == 0 {
+        if self.segment < 32 && present & present.wrapping_add(1) == 0 {
             let rank = self.lane & (self.segment - 1);
             while distance < self.segment {
                 let takes = rank >= distance;
@@ -401,6 +440,10 @@ impl Present {
     /// Returns the value of the previous lane, or `None` in the first.
     #[inline(always)]
     pub(super) fn before<T: AnyBits + Copy>(self, value: T) -> Option<T> {
+        if self.is_full_warp() {
+            let before = warp::shuffle_up(u32::MAX, value, 1);
+            return (self.lane > 0).then_some(before);
+        }
         let below = self.lanes & special::lanemask_lt();
         let from = match below {
             0 => self.lane,

@@ -48,7 +48,7 @@ use crate::session::on_device;
 /// crate may give that name to another crate.
 #[doc(hidden)]
 pub use core::mem::MaybeUninit as Static;
-pub use phases::{Array, Dynamic, Layout, OwnElements, OwnTile, Reading, Shared, Tile};
+pub use phases::{Array, Dynamic, Layout, OwnArray, OwnElements, OwnTile, Reading, Shared, Tile};
 #[doc(hidden)]
 pub use phases::{Four, Handle, Scope, Three, Two, check_dynamic};
 

@@ -195,14 +195,17 @@ pub struct Array<T, const N: usize>(PhantomData<T>);
 unsafe impl<T: AnyBits + Send + Sync + 'static, const N: usize> Layout for Array<T, N> {
     type Storage = [T; N];
     const DYNAMIC: bool = false;
-    type Own<'a> = OwnElements<'a, T>;
+    type Own<'a> = OwnArray<'a, T, N>;
     type View<'a> = &'a [T; N];
 
     #[inline(always)]
-    unsafe fn own<'a>(storage: *mut [T; N]) -> OwnElements<'a, T> {
-        const { assert!(N > 0, "an array has at least one element") };
-        OwnElements {
-            indices: thread::block_stride(N),
+    unsafe fn own<'a>(storage: *mut [T; N]) -> OwnArray<'a, T, N> {
+        const {
+            assert!(N > 0, "an array has at least one element");
+            // Only arrays of zero-sized elements could be larger.
+            assert!(N <= 1 << 20, "an array fits shared memory");
+        };
+        OwnArray {
             pointer: storage.cast(),
             elements: PhantomData,
         }
@@ -274,11 +277,32 @@ impl<T: AnyBits + Send + Sync + 'static> Deref for Reading<'_, Dynamic<T>> {
     }
 }
 
-/// This thread's elements of an [`Array`] or [`Dynamic`] memory.
+/// This thread's elements of [`Dynamic`] memory.
 pub struct OwnElements<'a, T> {
     indices: Strided,
     pointer: *mut T,
     elements: PhantomData<&'a mut [T]>,
+}
+
+/// This thread's elements of an [`Array`].
+pub struct OwnArray<'a, T, const N: usize> {
+    pointer: *mut T,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T, const N: usize> OwnArray<'_, T, N> {
+    /// Calls `f` with the index and a reference for each of the elements.
+    #[inline(always)]
+    pub fn each(self, mut f: impl FnMut(usize, &mut T)) {
+        let (first, step) = (thread::index_in_block(), thread::threads_in_block());
+        thread::each_below::<N>(first as usize, step as usize, |index| {
+            // SAFETY: `index` is in bounds, and the loop visits each of this thread's elements
+            // once.
+            f(thread::bounded::<N>(index), unsafe {
+                &mut *self.pointer.add(index)
+            });
+        });
+    }
 }
 
 // Not an iterator: an `Option<&mut T>` would be a nullable pointer, which loses its state space in
@@ -372,19 +396,13 @@ impl<T, const W: usize, const H: usize, const PITCH: usize> OwnTile<'_, T, W, H,
     /// Calls `f` with (column, row) and a reference for each of the elements.
     #[inline(always)]
     pub fn each(self, mut f: impl FnMut((usize, usize), &mut T)) {
-        let mut y = self.y;
-        while y < H {
-            let mut x = self.first;
-            while x < W {
+        thread::each_below::<H>(self.y, self.rows, |y| {
+            thread::each_below::<W>(self.first, self.step, |x| {
                 let place = (thread::bounded::<W>(x), thread::bounded::<H>(y));
-                // SAFETY: in bounds, and the loop visits each of this thread's elements once.
+                // SAFETY: in bounds, and the loops visit each of this thread's elements once.
                 f(place, unsafe { &mut *self.pointer.add(y * PITCH + x) });
-                // SAFETY: `x` is less than `W`, and a block has at most 1024 threads.
-                x = unsafe { x.unchecked_add(self.step) };
-            }
-            // SAFETY: `y` is less than `H`, and a block has at most 1024 threads.
-            y = unsafe { y.unchecked_add(self.rows) };
-        }
+            });
+        });
     }
 }
 
