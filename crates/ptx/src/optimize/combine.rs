@@ -232,8 +232,16 @@ fn comparison<'a>(
     row: &[(Id, Check<'a>)],
     predicate: &str,
 ) -> Option<Comparison<'a>> {
+    let mut written = HashSet::new();
+    for &(id, _) in row {
+        for statement in &graph.blocks[id].body {
+            instructions(statement, &mut |it| {
+                results(it, &mut |name| _ = written.insert(name));
+            });
+        }
+    }
     let constant = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) => definitions.get(name) == Some(&1),
+        Operand::Name(name) => !written.contains(name) || definitions.get(name) == Some(&1),
         Operand::Integer(_) => true,
         _ => false,
     };

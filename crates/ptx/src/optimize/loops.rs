@@ -10,7 +10,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, results};
 use crate::{Instruction, Operand, Statement};
 
-/// An innermost loop with a single latch.
+/// A loop with a single latch.
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
     /// The block that each iteration starts with.
@@ -79,29 +79,25 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
         {
             continue;
         }
-        let blocks: Vec<Id> = (graph.order.iter().copied())
-            .filter(|id| inside.contains(id))
-            .collect();
-        let mut written = HashMap::new();
-        for &id in &blocks {
-            for (index, statement) in graph.blocks[id].body.iter().enumerate() {
-                instructions(statement, &mut |it| {
-                    results(it, &mut |name| {
-                        let place = written.entry(name).or_insert((0, id, index));
-                        *place = (place.0 + 1, id, index);
-                    });
-                });
-            }
-        }
-        loops.push(Loop {
-            header,
-            latch,
-            blocks,
-            written,
-            definitions: definitions.clone(),
-        });
+        loops.push(Loop::new(graph, header, latch, &inside, &definitions));
     }
     loops
+}
+
+/// Returns all loops of a function with a single latch each, or `None` if a loop has several.
+pub(super) fn all<'a>(graph: &Graph<'a>, cold: &[bool]) -> Option<Vec<Loop<'a>>> {
+    let (flow, back) = back_edges(graph, cold);
+    let definitions = definitions(graph, cold);
+    let mut loops: Vec<Loop<'a>> = Vec::new();
+    for (latch, header) in back {
+        if loops.iter().any(|known| known.header == header) {
+            return None;
+        }
+        let mut inside = BTreeSet::from([header]);
+        add_body(&flow, latch, &mut inside);
+        loops.push(Loop::new(graph, header, latch, &inside, &definitions));
+    }
+    Some(loops)
 }
 
 /// The value added to a register in each iteration.
@@ -132,6 +128,36 @@ pub(super) enum Which {
 }
 
 impl<'a> Loop<'a> {
+    fn new(
+        graph: &Graph<'a>,
+        header: Id,
+        latch: Id,
+        inside: &BTreeSet<Id>,
+        definitions: &HashMap<&'a str, u32>,
+    ) -> Loop<'a> {
+        let blocks: Vec<Id> = (graph.order.iter().copied())
+            .filter(|id| inside.contains(id))
+            .collect();
+        let mut written = HashMap::new();
+        for &id in &blocks {
+            for (index, statement) in graph.blocks[id].body.iter().enumerate() {
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| {
+                        let place = written.entry(name).or_insert((0, id, index));
+                        *place = (place.0 + 1, id, index);
+                    });
+                });
+            }
+        }
+        Loop {
+            header,
+            latch,
+            blocks,
+            written,
+            definitions: definitions.clone(),
+        }
+    }
+
     /// Returns whether the operand does not change in the loop.
     pub fn is_invariant(&self, operand: &Operand<'a>) -> bool {
         match operand {

@@ -7,6 +7,7 @@ mod flow;
 pub(crate) mod instructions;
 mod loops;
 mod names;
+mod peel;
 mod remaining;
 mod spaces;
 mod strides;
@@ -78,6 +79,7 @@ fn optimized<'a>(
     let mut slow = HashSet::new();
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
+    changed += peel::peel(&mut graph, names);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += combine::combine(&mut graph, names, &slow);

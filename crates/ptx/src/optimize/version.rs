@@ -92,7 +92,7 @@ fn version_one<'a>(
         blocks: mut fast,
         live,
         ..
-    } = copy(ahead.graph, names, cold, each, &removed);
+    } = copy(ahead.graph, names, cold, each, &removed, &HashSet::new());
     if let Some(plan) = plan {
         let place = ahead.graph.order.iter().position(|id| *id == fast[0])?;
         let unrolled = unroll::unroll(&mut ahead, &plan, fast[0], &live);
@@ -143,18 +143,21 @@ pub(super) struct Copy<'a> {
     pub header: Id,
     /// The latch.
     pub latch: Id,
+    /// The copy of each block.
+    pub ids: HashMap<Id, Id>,
     /// The registers that the loop writes and that are used outside it. The copy writes these too;
     /// it has its own registers for all others.
     pub live: Vec<&'a str>,
 }
 
-/// Copies a loop without the checks of `removed`.
+/// Copies a loop without the checks of `removed`. `kept` are registers that the copy must write.
 pub(super) fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     cold: &[bool],
     each: &Loop<'a>,
     removed: &HashMap<Id, Id>,
+    kept: &HashSet<&'a str>,
 ) -> Copy<'a> {
     // Includes the panics of the remaining checks.
     let mut copied: Vec<Id> = each.blocks.clone();
@@ -171,7 +174,7 @@ pub(super) fn copy<'a>(
     }
     // Registers that only these blocks use get new names, so that the copy's registers have a
     // single definition, too.
-    let mut outside = HashSet::new();
+    let mut outside = kept.clone();
     for (id, block) in graph.blocks.iter().enumerate() {
         if copied.contains(&id) || all_cold_and_from(graph, cold, each, id) {
             continue;
@@ -243,6 +246,7 @@ pub(super) fn copy<'a>(
         blocks: all,
         header,
         latch: ids[&each.latch],
+        ids,
         live,
     }
 }
