@@ -398,7 +398,11 @@ fn declared<'a>(block: &[Statement<'a>]) -> HashSet<&'a str> {
 
 /// Returns the type of a register that holds a parameter of a type.
 fn bits(ty: Type) -> Type {
-    if ty.bits() == 64 { Type::B64 } else { Type::B32 }
+    if ty.bits() == 64 {
+        Type::B64
+    } else {
+        Type::B32
+    }
 }
 
 fn instruction<'a>(

@@ -63,9 +63,9 @@ fn consecutive_checks_become_one_branch() {
         "setp.lt.u64 %p1, %rd3, %rd2;",
         "add.s64 %rd5, %rd3, 1;",
         "setp.ge.u64 %p2, %rd5, %rd2;",
-        "not.pred %x8, %p2;",
-        "and.pred %x9, %p1, %x8;",
-        "@!%x9 bra $L__X7;",
+        "not.pred %x14, %p2;",
+        "and.pred %x15, %p1, %x14;",
+        "@!%x15 bra $L__X13;",
         "add.s64 %rd4, %rd1, %rd3;",
         "add.s64 %x5, %x4, %rd3;",
         "st.global.u8 [%x5], 1;",
@@ -74,8 +74,13 @@ fn consecutive_checks_become_one_branch() {
     ];
     assert_eq!(hot, expected, "{text}");
     // If a check fails, the preceding code runs first.
-    let cold = lines(&text, "$L__X7:", "bra $B");
-    assert!(cold.contains(&"@!%p1 bra $A;".to_owned()), "{text}");
+    let cold = lines(&text, "$L__X13:", "bra $B");
+    // The comparison is repeated as a subtraction: ptxas would compute `%p1` in the hot path.
+    assert!(
+        cold.contains(&"sub.cc.u32 %x7, %x8, %x10;".to_owned()),
+        "{text}"
+    );
+    assert!(cold.contains(&"@!%x12 bra $A;".to_owned()), "{text}");
     assert!(
         cold.contains(&"st.global.u8 [%x5], 1;".to_owned()),
         "{text}"
@@ -261,4 +266,119 @@ fn accesses_get_the_space_of_their_address() {
     assert!(text.contains("ld.global.u32 %r3, [%x"), "{text}");
     // The address may be in either space.
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
+}
+
+/// A grid-stride loop over the second slice, whose body is `element` with the index in `%rd5`.
+fn grid_stride(element: &str) -> String {
+    format!(
+        "
+        .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<19>;
+        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd3, [k_param_2];
+        cvta.to.global.u64 %rd3, %rd3; ld.param.u64 %rd4, [k_param_3];
+        mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd5, %r1, 256;
+        mov.u32 %r2, %tid.x; cvt.u64.u32 %rd6, %r2; or.b64 %rd5, %rd5, %rd6;
+        mov.u32 %r3, %nctaid.x; mul.wide.u32 %rd7, %r3, 256;
+        setp.ge.u64 %p1, %rd5, %rd4;
+        @%p1 bra $end;
+    $loop:
+        add.s64 %rd8, %rd5, %rd7;
+        {element}
+        setp.lt.u64 %p2, %rd8, %rd4;
+        mov.u64 %rd5, %rd8;
+        @%p2 bra $loop;
+    $end:
+        ret;\n"
+    )
+}
+
+#[test]
+fn the_first_iteration_of_a_grid_stride_loop_is_peeled() {
+    let body = grid_stride(
+        "setp.lt.u64 %p3, %rd5, %rd2; @!%p3 bra $A;
+         shl.b64 %rd9, %rd5, 2; add.s64 %rd10, %rd1, %rd9; add.s64 %rd11, %rd3, %rd9;
+         ld.global.nc.u32 %r4, [%rd10]; st.global.u32 [%rd11], %r4;",
+    );
+    let text = optimized(&(body + &panic_with("$A", "%rd5")));
+    let copy = lines(&text, "@%p1 bra $end", "@!");
+    let copy = &text[text.find(copy.last().unwrap()).unwrap()..];
+    // A load and a store, and then the end, unless there is another iteration.
+    let first = lines(copy, "ld.global", "bra");
+    assert!(
+        first.iter().any(|line| line.starts_with("st.global")),
+        "{text}"
+    );
+    // The test of the extents does not pay for a single check.
+    assert!(!text.contains("or.b64 %x"), "{text}");
+    // Threads that continue: one label of the loop, from the copy and from the latch.
+    assert!(text.matches("ld.global.nc").count() > 2, "{text}");
+}
+
+#[test]
+fn barriers_and_calls_are_not_peeled() {
+    let body = grid_stride("bar.sync 0; st.global.u32 [%rd3], %r1;");
+    let text = optimized(&body);
+    assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
+}
+
+#[test]
+fn loops_over_other_ranges_are_not_peeled() {
+    let body = grid_stride("st.global.u32 [%rd3], %r1;");
+    let body = body.replace("mov.u32 %r3, %nctaid.x", "mov.u32 %r3, %ntid.x");
+    let text = optimized(&body);
+    assert_eq!(text.matches("st.global.u32").count(), 1, "{text}");
+}
+
+/// Checks of the neighbors of an element, and their sum.
+const NEIGHBORS: &str = "
+    add.s64 %rd9, %rd5, -1; setp.lt.u64 %p3, %rd9, %rd2; @!%p3 bra $A;
+    add.s64 %rd10, %rd5, 1; setp.lt.u64 %p4, %rd10, %rd2; @!%p4 bra $B;
+    sub.s64 %rd11, %rd5, %rd4; setp.lt.u64 %p5, %rd11, %rd2; @!%p5 bra $C;
+    add.s64 %rd12, %rd5, %rd4; setp.lt.u64 %p6, %rd12, %rd2; @!%p6 bra $D;
+    shl.b64 %rd13, %rd9, 2; add.s64 %rd14, %rd1, %rd13; ld.global.nc.u32 %r4, [%rd14];
+    shl.b64 %rd15, %rd11, 2; add.s64 %rd16, %rd1, %rd15; ld.global.nc.u32 %r5, [%rd16];
+    add.s32 %r6, %r4, %r5; st.global.u32 [%rd3], %r6;";
+
+#[test]
+fn indices_of_the_first_iteration_have_32_bits() {
+    let panics = [
+        ("$A", "%rd9"),
+        ("$B", "%rd10"),
+        ("$C", "%rd11"),
+        ("$D", "%rd12"),
+    ];
+    let panics: String = panics
+        .map(|(label, index)| panic_with(label, index))
+        .concat();
+    let text = optimized(&(grid_stride(NEIGHBORS) + &panics));
+    // If the lengths are small, the copy runs, otherwise the loop.
+    assert!(text.contains("or.b64"), "{text}");
+    let small = lines(&text, "setp.lt.u64", "@!");
+    assert!(small[0].ends_with(", 1073741824;"), "{text}");
+    let copy = &text[text.find(&small[0]).unwrap()..];
+    let copy = lines(&copy[small[0].len()..], "setp.", "st.global").join("\n");
+    assert_eq!(copy.matches("setp.lt.u32").count(), 4, "{copy}");
+    // Neighbors of the first element wrap around below zero, and do not pass the check.
+    assert_eq!(copy.matches("sub.s32").count(), 1, "{copy}");
+    assert_eq!(copy.matches("mul.wide.u32").count(), 2, "{copy}");
+    assert!(!copy.contains("u64 %p"), "{copy}");
+    // The panics of the copy get the index in 64 bits.
+    assert!(text.contains("cvt.s64.s32"), "{text}");
+}
+
+#[test]
+fn registers_of_unknown_range_keep_64_bits() {
+    // An index that is loaded may have any value.
+    let element = format!("ld.global.nc.u64 %rd5, [%rd3];{NEIGHBORS}");
+    let panics = [
+        ("$A", "%rd9"),
+        ("$B", "%rd10"),
+        ("$C", "%rd11"),
+        ("$D", "%rd12"),
+    ];
+    let panics: String = panics
+        .map(|(label, index)| panic_with(label, index))
+        .concat();
+    let text = optimized(&(grid_stride(&element) + &panics));
+    assert!(!text.contains("sub.s32"), "{text}");
 }

@@ -351,6 +351,22 @@ impl<'a> Comparison<'a> {
         })
     }
 
+    /// Returns the opposite comparison.
+    pub fn inverted(&self) -> Comparison<'a> {
+        use Relation::*;
+        Comparison {
+            relation: match self.relation {
+                Less => GreaterOrEqual,
+                LessOrEqual => Greater,
+                Greater => LessOrEqual,
+                GreaterOrEqual => Less,
+                Equal => NotEqual,
+                NotEqual => Equal,
+            },
+            ..self.clone()
+        }
+    }
+
     /// Returns the comparison with the sides exchanged.
     pub fn swapped(&self) -> Comparison<'a> {
         use Relation::*;

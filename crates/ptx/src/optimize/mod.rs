@@ -7,6 +7,7 @@ mod flow;
 pub(crate) mod instructions;
 mod loops;
 mod names;
+mod narrow;
 mod peel;
 mod remaining;
 mod spaces;
@@ -79,10 +80,12 @@ fn optimized<'a>(
     let mut slow = HashSet::new();
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
-    changed += peel::peel(&mut graph, names);
+    let mut small = Vec::new();
+    changed += peel::peel(&mut graph, names, &mut small);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += combine::combine(&mut graph, names, &slow);
+    changed += narrow::narrow(&mut graph, names, &small);
     (changed > 0).then(|| {
         graph.tidy();
         graph.write()

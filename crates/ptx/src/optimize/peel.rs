@@ -8,32 +8,37 @@
 use std::collections::{HashMap, HashSet};
 
 use super::definitions;
-use super::flow::{End, Graph, Id};
+use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, results, sources};
 use super::loops::{self, Loop};
 use super::names::Names;
+use super::narrow::{self, Peeled};
 use super::version;
 use crate::dead::visit_operand;
-use crate::{Instruction, Operand, Statement};
+use crate::{Guard, Instruction, Operand, Statement};
 
 /// The maximum number of instructions of the loops to peel.
 const LARGEST: usize = 200;
 
-/// Peels loops of a function. Returns the number of peeled nests.
-pub(super) fn peel<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+/// Peels loops of a function. Returns the number of peeled nests, and adds the copies whose
+/// integers can be narrowed to `small`.
+pub(super) fn peel<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    small: &mut Vec<Peeled<'a>>,
+) -> usize {
     let cold = graph.cold();
     let Some(loops) = loops::all(graph, &cold) else {
         return 0;
     };
     let mut count = 0;
     for outer in &loops {
-        let contains = |other: &Loop<'a>| {
-            other.header != outer.header && other.blocks.contains(&outer.header)
-        };
+        let contains =
+            |other: &Loop<'a>| other.header != outer.header && other.blocks.contains(&outer.header);
         if !loops.iter().any(contains) {
             let inner = |each: &&Loop<'a>| outer.blocks.contains(&each.header);
             let nest: Vec<&Loop<'a>> = loops.iter().filter(inner).collect();
-            count += usize::from(peel_nest(graph, names, outer, &nest).is_some());
+            count += usize::from(peel_nest(graph, names, outer, &nest, small).is_some());
         }
     }
     count
@@ -45,6 +50,7 @@ fn peel_nest<'a>(
     names: &'a Names,
     outer: &Loop<'a>,
     nest: &[&Loop<'a>],
+    small: &mut Vec<Peeled<'a>>,
 ) -> Option<()> {
     let (mut size, mut plain) = (0, true);
     for &id in &outer.blocks {
@@ -97,9 +103,30 @@ fn peel_nest<'a>(
     let outside: Vec<Id> = (graph.predecessors()[outer.header].iter().copied())
         .filter(|id| !outer.blocks.contains(id) && !copied.contains(id))
         .collect();
+    let mut start = copy.header;
+    if let [before] = outside[..] {
+        let mut path = narrow::before(graph, before);
+        path.push(before);
+        if let Some(extents) = narrow::extents(graph, &path, &outer.blocks) {
+            let mut body = Vec::new();
+            let register = narrow::test(graph, names, &mut body, &extents);
+            let guard = Guard {
+                negated: false,
+                register,
+            };
+            let end = End::Branch(guard, false, copy.header, outer.header);
+            let label = names.label();
+            start = graph.add(Block { label, body, end }, Some(before));
+            small.push(Peeled {
+                test: start,
+                blocks: copied,
+                extents,
+            });
+        }
+    }
     for id in outside {
-        let to_copy = |to| if to == outer.header { copy.header } else { to };
-        graph.blocks[id].end.retarget(&to_copy);
+        let to_start = |to| if to == outer.header { start } else { to };
+        graph.blocks[id].end.retarget(&to_start);
     }
     Some(())
 }
@@ -131,18 +158,20 @@ fn adds_stride(
     outer: &Loop<'_>,
     single: &HashMap<&str, &Instruction<'_>>,
 ) -> bool {
-    addition.operands.iter().skip(1).any(|operand| match operand {
-        Operand::Name(name) => !outer.written.contains_key(name) && is_of_grid(single, name, 16),
-        _ => false,
-    })
+    addition
+        .operands
+        .iter()
+        .skip(1)
+        .any(|operand| match operand {
+            Operand::Name(name) => {
+                !outer.written.contains_key(name) && is_of_grid(single, name, 16)
+            }
+            _ => false,
+        })
 }
 
 /// Returns whether a register is computed from the number of blocks in the grid.
-fn is_of_grid(
-    single: &HashMap<&str, &Instruction<'_>>,
-    register: &str,
-    remaining: usize,
-) -> bool {
+fn is_of_grid(single: &HashMap<&str, &Instruction<'_>>, register: &str, remaining: usize) -> bool {
     if register.starts_with("%nctaid") {
         return true;
     }
