@@ -29,6 +29,7 @@ mod parameters;
 mod prune;
 mod reachable;
 mod remove_unreachable_blocks;
+mod separate_panics;
 mod share_slots;
 
 use crate::module::Module;
@@ -41,6 +42,7 @@ pub use keep_strided_loops::keep_strided_loops;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 
 /// A pass over one module.
@@ -80,6 +82,11 @@ pub const PASSES: &[Pass] = &[
         name: "convergence",
         about: "marks functions and calls that can reach a convergent operation as `convergent`",
         run: convergence,
+    },
+    Pass {
+        name: "separate_panics",
+        about: "gives each check its own call of the panic",
+        run: separate_panics,
     },
     Pass {
         name: "keep_strided_loops",

@@ -202,6 +202,9 @@ fn finish_transform(
         passes::bound_inlining(&mut module);
     }
     passes::convergence(&mut module);
+    if optimizes {
+        passes::separate_panics(&mut module);
+    }
     if let Some(frame) = options.share_slots {
         let sharing = match optimizes {
             false => passes::SlotSharing::unoptimized(frame),

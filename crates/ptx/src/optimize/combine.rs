@@ -14,6 +14,10 @@ use super::{Check, check_of, definitions};
 use crate::dead::visit_operand;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
+/// The maximum number of checks that one branch combines. Their indices are in registers at the
+/// same time.
+const CHECKS: usize = 8;
+
 /// Combines the checks of a function, except in the blocks of `slow`, which rarely run. Returns the
 /// number of removed branches.
 pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
@@ -73,7 +77,7 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
 fn row_of_checks<'a>(graph: &Graph<'a>, cold: &[bool], start: Id) -> Option<Vec<(Id, Check<'a>)>> {
     let predecessors = graph.predecessors();
     let mut row = vec![(start, check_of(graph, cold, start)?)];
-    loop {
+    while row.len() < CHECKS {
         let next = row.last()?.1.passes;
         let mut plain = predecessors[next].len() == 1 && next != start;
         for statement in &graph.blocks[next].body {
