@@ -382,3 +382,48 @@ fn registers_of_unknown_range_keep_64_bits() {
     let text = optimized(&(grid_stride(&element) + &panics));
     assert!(!text.contains("sub.s32"), "{text}");
 }
+
+/// Two accesses behind different conditions, each with a check.
+const GUARDED: &str = "
+    .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+    ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd4, [k_param_3];
+    mov.u32 %r1, %tid.x; cvt.u64.u32 %rd3, %r1;
+    setp.lt.u64 %p1, %rd3, %rd4; @!%p1 bra $second;
+    setp.lt.u64 %p2, %rd3, %rd2; @!%p2 bra $A;
+    add.s64 %rd5, %rd1, %rd3; st.global.u8 [%rd5], 1;
+$second:
+    add.s64 %rd6, %rd3, 8; setp.lt.u64 %p3, %rd6, %rd4; @!%p3 bra $end;
+    setp.lt.u64 %p4, %rd6, %rd2; @!%p4 bra $B;
+    add.s64 %rd7, %rd1, %rd6; st.global.u8 [%rd7], 2;
+$end:
+    ret;
+";
+
+#[test]
+fn checks_behind_different_conditions_become_one_branch() {
+    let panics = panic_with("$A", "%rd3") + &panic_with("$B", "%rd6");
+    let text = optimized(&(GUARDED.to_owned() + &panics));
+    let start = lines(&text, "setp.lt.u64 %p1", "bra");
+    // Whether a check that is reached fails.
+    let start = start.join("\n");
+    assert_eq!(start.matches("not.pred").count(), 2, "{text}");
+    assert_eq!(start.matches("and.pred").count(), 2, "{text}");
+    assert_eq!(start.matches("or.pred").count(), 1, "{text}");
+    let hot = lines(&text, "or.pred", "ret;").join("\n");
+    assert!(!hot.contains("$A") && !hot.contains("$B"), "{text}");
+    // The copy has the original checks and stores.
+    assert_eq!(text.matches("st.global.u8").count(), 4, "{text}");
+    assert!(
+        text.contains("bra $A;") && text.contains("bra $B;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn checks_of_loaded_indices_stay_behind_their_conditions() {
+    let loaded = GUARDED.replace("add.s64 %rd6, %rd3, 8;", "ld.global.u64 %rd6, [%rd1];");
+    let panics = panic_with("$A", "%rd3") + &panic_with("$B", "%rd6");
+    let text = optimized(&(loaded + &panics));
+    assert_eq!(text.matches("st.global.u8").count(), 2, "{text}");
+}

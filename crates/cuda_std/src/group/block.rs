@@ -180,7 +180,8 @@ fn exchange<T: AnyBits + Copy>(
         if arrived != thread::threads_in_block() {
             let warps = warps_that_gave(number, gives);
             let (mut before, mut all) = (None, None);
-            let mut i = 0;
+            // Opaque, so that this rare loop is not unrolled.
+            let (mut i, count) = (0, thread::opaque(count as usize) as u32);
             while i < count {
                 if warps >> i & 1 != 0 {
                     let of_warp = slots.add(i as usize).cast::<T>().read();
@@ -259,8 +260,9 @@ fn exchange<T: AnyBits + Copy>(
 
 /// Returns the mask of the warps that contributed a value, for blocks with exited threads. All
 /// other threads of the block call this function.
-#[cold]
-#[inline(never)]
+///
+/// Inlined, because a kernel with a call in divergent code has fewer uniform registers.
+#[inline(always)]
 fn warps_that_gave(number: u32, gives: bool) -> u32 {
     #[crate::address_space(shared)]
     static mut WARPS: MaybeUninit<u32> = MaybeUninit::uninit();

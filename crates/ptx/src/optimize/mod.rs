@@ -4,6 +4,7 @@
 mod combine;
 mod exits;
 mod flow;
+mod guarded;
 pub(crate) mod instructions;
 mod loops;
 mod names;
@@ -84,6 +85,7 @@ fn optimized<'a>(
     changed += peel::peel(&mut graph, names, &mut small);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
+    changed += guarded::combine(&mut graph, names, &slow);
     changed += combine::combine(&mut graph, names, &slow);
     changed += narrow::narrow(&mut graph, names, &small);
     (changed > 0).then(|| {
