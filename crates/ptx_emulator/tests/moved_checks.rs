@@ -404,3 +404,190 @@ fn moved_checks_change_nothing() {
         "{changed} of {kernels}"
     );
 }
+
+impl Text<'_> {
+    /// Emits a condition that leads to `skip` unless it holds.
+    fn guard(&mut self, x: &str, y: &str, skip: &str) {
+        let p = self.register("%p");
+        let comparison = match self.rng.u32(..6) {
+            0 => format!("setp.eq.s64 {p}, {x}, 0"),
+            1 => format!("setp.eq.s64 {p}, {y}, 0"),
+            2 => {
+                let next = self.op("%rd", "add.s64", &format!("{x}, 1"));
+                format!("setp.ge.u64 {p}, {next}, %bound")
+            }
+            3 => {
+                let next = self.op("%rd", "add.s64", &format!("{y}, 1"));
+                format!("setp.ge.u64 {p}, {next}, %offset")
+            }
+            4 => format!("setp.le.s64 {p}, %stride, {x}"),
+            _ => {
+                let (a, b) = (self.register("%p"), self.register("%p"));
+                self.line(&format!("setp.gt.u64 {a}, {x}, %stride;"));
+                self.line(&format!("setp.eq.s64 {b}, {y}, 3;"));
+                self.line(&format!("or.pred {p}, {a}, {b};"));
+                self.line(&format!("@{p} bra {skip};"));
+                return;
+            }
+        };
+        self.line(&format!("{comparison};"));
+        self.line(&format!("@{p} bra {skip};"));
+    }
+
+    /// Emits an index near an element.
+    fn near(&mut self, x: &str, y: &str, own: &str) -> String {
+        let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
+        for _ in 0..self.rng.u32(..3) {
+            let constant = self.rng.u32(1..4);
+            value = match self.rng.u32(..7) {
+                0 => self.op("%rd", "add.s64", &format!("{value}, {constant}")),
+                1 => self.op("%rd", "add.s64", &format!("{value}, -{constant}")),
+                2 => self.op("%rd", "add.s64", &format!("{value}, %bound")),
+                3 => self.op("%rd", "sub.s64", &format!("{value}, %bound")),
+                4 => self.op("%rd", "sub.s64", &format!("{value}, %stride")),
+                5 => self.op("%rd", "min.u64", &format!("{value}, %offset")),
+                _ => self.op("%rd", "mul.lo.s64", &format!("{value}, {constant}")),
+            };
+        }
+        value
+    }
+
+    /// Emits an access with a check.
+    fn access(&mut self, x: &str, y: &str, own: &str) {
+        let index = self.near(x, y, own);
+        if self.rng.u32(..3) == 0 {
+            self.check(&index, "%out_len");
+            let at = self.address("%out", &index);
+            self.line(&format!("st.global.u32 [{at}], %acc;"));
+        } else {
+            self.check(&index, "%xs_len");
+            let at = self.address("%xs", &index);
+            let value = self.op("%r", "ld.global.u32", &format!("[{at}]"));
+            self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+        }
+    }
+}
+
+/// Returns a kernel with a grid-stride loop over `start..bound`, perhaps in one over `0..offset`.
+/// The bodies are conditional accesses.
+fn grid_stride(rng: &mut Rng) -> (String, bool) {
+    let mut text = Text {
+        rng,
+        body: String::new(),
+        panics: String::new(),
+        count: 10,
+    };
+    for name in PARAMS {
+        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+        if matches!(name, "xs" | "ys" | "out") {
+            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+        }
+    }
+    let nested = text.rng.bool();
+    text.line("mov.u32 %acc, 7;\n    mov.u32 %r1, %tid.x; cvt.u64.u32 %rd1, %r1;");
+    text.line("mov.u32 %r2, %nctaid.x; cvt.u64.u32 %rd2, %r2;");
+    text.line("add.s64 %rd3, %start, %rd1;");
+    text.line("setp.ge.u64 %p1, %rd3, %bound;\n    @%p1 bra $end;");
+    text.line("mov.u32 %r3, %tid.y; cvt.u64.u32 %rd5, %r3;");
+    text.line("mov.u32 %r4, %nctaid.y; cvt.u64.u32 %rd6, %r4;");
+    if nested {
+        text.line("setp.ge.u64 %p2, %rd5, %offset;\n    @%p2 bra $end;\n$rows:");
+        text.line("add.s64 %rd7, %rd5, %rd6;");
+    }
+    text.line("mov.u64 %rd4, %rd3;\n$loop:");
+    text.line("add.s64 %rd8, %rd4, %rd2;");
+    let own = text.op("%rd", "mul.lo.s64", "%rd5, %bound");
+    let own = text.op("%rd", "add.s64", &format!("{own}, %rd4"));
+    let mut labels = 0;
+    for _ in 0..text.rng.u32(1..4) {
+        let skip = format!("$S{labels}");
+        labels += 1;
+        for _ in 0..text.rng.u32(..3) {
+            text.guard("%rd4", "%rd5", &skip);
+        }
+        for _ in 0..text.rng.u32(1..5) {
+            text.access("%rd4", "%rd5", &own);
+        }
+        text.line(&format!("{skip}:"));
+    }
+    text.line("setp.lt.u64 %p3, %rd8, %bound;\n    mov.u64 %rd4, %rd8;");
+    text.line("@%p3 bra $loop;");
+    if nested {
+        text.line("setp.lt.u64 %p4, %rd7, %offset;\n    mov.u64 %rd5, %rd7;");
+        text.line("@%p4 bra $rows;");
+    }
+    text.line("$end:\n    st.global.u32 [%report+24], %acc;\n    ret;");
+    let params: Vec<String> = (0..PARAMS.len())
+        .map(|index| format!(".param .u64 k_param_{index}"))
+        .collect();
+    let registers: Vec<String> = (PARAMS.iter())
+        .map(|name| format!(".reg .b64 %{name};"))
+        .collect();
+    let count = text.count + 1;
+    let text = format!(
+        ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
+         .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
+         .reg .b32 %acc;\n    {}\n{}{}}}\n",
+        params.join(", "),
+        registers.join(" "),
+        text.body,
+        text.panics
+    );
+    (text, nested)
+}
+
+#[test]
+fn peeled_iterations_change_nothing() {
+    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (seed, kernels): (Option<u64>, u64) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let slices = [0, 2, 4].map(|pointer| Slice {
+        kernel: "k".to_owned(),
+        pointer,
+        length: pointer + 1,
+        element: 4,
+    });
+    let options = stack::Options::default();
+    let (mut changed, mut narrowed) = (0, 0);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let (text, _) = grid_stride(&mut rng);
+        let finish = |purpose| ptx::finish(&text, &[], purpose, &options).unwrap().text;
+        let (plain, moved) = (finish(Purpose::Plain), finish(Purpose::Speed(&slices)));
+        changed += u64::from(plain != moved);
+        narrowed += u64::from(moved.contains("setp.lt.u32"));
+        for _ in 0..24 {
+            let mut slice = |most: usize| -> Vec<u32> {
+                let len = rng.usize(1..=most);
+                (0..len).map(|_| rng.u32(..1000)).collect()
+            };
+            let slices = [slice(40), slice(8), slice(40)];
+            // Extents around the bound of 32-bit arithmetic, with few iterations.
+            let bound = match rng.u32(..8) {
+                0 => u64::MAX - rng.u64(..4),
+                1 => (1 << 32) + rng.u64(..8) - 4,
+                2 => (1 << 31) + rng.u64(..8) - 4,
+                3 => (1 << 30) + rng.u64(..8) - 4,
+                _ => rng.u64(..9),
+            };
+            let start = match rng.bool() {
+                true => bound.saturating_sub(rng.u64(..6)),
+                false if bound < 16 => rng.u64(..4),
+                false => bound.saturating_sub(rng.u64(..2)),
+            };
+            let stride = match rng.u32(..6) {
+                0 => u64::MAX - rng.u64(..4),
+                1 => (1 << 30) + rng.u64(..8) - 4,
+                _ => rng.u64(..6),
+            };
+            let numbers = [start, bound, stride, rng.u64(..6)];
+            let slices = [&slices[0][..], &slices[1], &slices[2]];
+            let expected = run(&plain, slices, numbers);
+            let found = run(&moved, slices, numbers);
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        (changed > kernels / 2 && narrowed > kernels / 4) || seed.is_some(),
+        "{changed} changed and {narrowed} narrowed of {kernels}"
+    );
+}
