@@ -707,7 +707,7 @@ fn what_is_missing_is_named(directory: &Path) {
         printed.contains(expected) && printed.contains("which does not exist"),
         "{printed}"
     );
-    // Type checks need neither.
+    // Type checks need neither, once the libraries of procedural macros are compiled.
     let printed = on_emulator_with(&project, &target, &["check"], &without_all);
     assert!(
         printed.contains("Finished") && !printed.contains("error:"),
