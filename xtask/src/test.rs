@@ -90,7 +90,7 @@ impl Selection {
                     let name = value.to_str().unwrap_or_default();
                     if selection.package.is_none()
                         && selection.arguments.is_empty()
-                        && is_package(name)
+                        && (name == SINGLE_SOURCE || is_package(name))
                     {
                         selection.package = Some(name.to_owned());
                     } else {
@@ -107,6 +107,10 @@ impl Selection {
     fn run(&self, total: &mut Total, outcomes: &Outcomes) -> Result<()> {
         if self.package.is_none() && self.arguments.is_empty() {
             return run_all(total, outcomes);
+        }
+        if self.package.as_deref() == Some(SINGLE_SOURCE) {
+            heading("Kernels beside host code");
+            return self.count(single_source_tests()?, total, outcomes);
         }
         if self.package.as_deref() != Some(BACKEND) {
             heading("The workspace");
@@ -155,6 +159,8 @@ impl Selection {
 
 const BACKEND: &str = "rustc_codegen_nvvm";
 const CRATE_TESTS: &str = "crate-tests";
+/// Not a package: tests of other packages, in a single-source session.
+const SINGLE_SOURCE: &str = "single-source-tests";
 /// The arguments that select the packages of the workspace's run.
 pub(crate) const WORKSPACE: [&str; 7] = [
     "--workspace",
@@ -187,6 +193,33 @@ fn crate_tests() -> Result<Command> {
     if std::env::var_os(CRATES).is_none() {
         command.env(CRATES, "quick");
     }
+    Ok(command)
+}
+
+/// Returns the tests of samples and device tests in a single-source session, which compiles their
+/// kernels for the architecture that all samples run on. Without contraction, the device tests'
+/// floats are those of the CPU.
+fn single_source_tests() -> Result<Command> {
+    let manifest = workspace::root().join("Cargo.toml");
+    let mut command = backend::cargo_with_backend()?;
+    command
+        .env("NVVM_OPTIONS", "arch=sm_90,fma=off")
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "cargo-cuda",
+            "--bin",
+            "cargo-cuda",
+        ])
+        .arg("--manifest-path")
+        .arg(&manifest)
+        .args(["--", "cuda", "--yes", "test", "--no-fail-fast"])
+        .args(["--package", "samples", "--package", "device-tests"])
+        .arg("--manifest-path")
+        .arg(&manifest)
+        .arg("--target-dir")
+        .arg(workspace::target().join("single-source"));
     Ok(command)
 }
 

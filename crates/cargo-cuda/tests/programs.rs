@@ -1,8 +1,11 @@
 //! The programs `cargo-cuda` and `cuda-rustdoc`, run as users and cargo run them.
 
 use cuda_builder::internal::Toolchain;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output};
+use ui_tests::case::Case;
+use ui_tests::judge::judge;
 
 fn cargo_cuda() -> Command {
     Command::new(env!("CARGO_BIN_EXE_cargo-cuda"))
@@ -137,10 +140,13 @@ fn projects_run() {
     // Outside of this repository's workspace.
     let directory = tempfile::tempdir().unwrap();
     a_new_project_runs(directory.path());
+    errors_have_their_places(directory.path());
+    samples_run(directory.path());
     kernels_are_compiled_when_they_change(directory.path());
     the_examples_run(directory.path());
     statics_and_architectures(directory.path());
     kernels_are_found_where_they_are_linked(directory.path());
+    what_is_missing_is_named(directory.path());
     tools_read_what_programs_carry(directory.path());
 }
 
@@ -246,6 +252,9 @@ fn statics_and_architectures(directory: &Path) {
     assert!(printed.contains(expected), "{printed}");
 }
 
+/// The profile of new projects: packages with another one would compile the emulator again.
+const PROFILE: &str = "[profile.dev.package.ptx_emulator]\nopt-level = 3\n";
+
 /// A package with these files beside its manifest. `dependencies` are of the repository's
 /// libraries.
 fn package(directory: &Path, name: &str, more: &str, libraries: &[&str], files: &[(&str, &str)]) {
@@ -273,8 +282,7 @@ fn package(directory: &Path, name: &str, more: &str, libraries: &[&str], files: 
 fn kernels_are_found_where_they_are_linked(directory: &Path) {
     let kernels = [("src/lib.rs", include_str!("programs/linked/kernels.rs"))];
     package(directory, "kernels", "", &["cuda_std"], &kernels);
-    let more = "[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n\
-                [profile.dev.package.ptx_emulator]\nopt-level = 3\n";
+    let more = format!("[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n{PROFILE}");
     let shown =
         "fn main() {\n    println!(\"example: {:?}\", linked::changed([1, 2, 3]).unwrap());\n}\n";
     let files = [
@@ -288,7 +296,7 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
     package(
         directory,
         "linked",
-        more,
+        &more,
         &["kernels", "cuda_std", "cust"],
         &files,
     );
@@ -312,6 +320,35 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
         Ok(output) => assert_eq!(text(&output), "33\n"),
         Err(error) => test_outcome::skip(format!("python3: {error}")),
     }
+
+    // A static library in a program in C, whose linker has nothing to complain about.
+    let more = format!("[lib]\ncrate-type = [\"staticlib\"]\n{PROFILE}");
+    let main = "#include <stdio.h>\nunsigned sum_of_changed(unsigned, unsigned, unsigned);\n\
+                int main(void) { printf(\"%u\\n\", sum_of_changed(1, 2, 3)); }\n";
+    let library = ("src/lib.rs", "pub use linked::sum_of_changed;\n");
+    let files = [library, ("main.c", main)];
+    package(directory, "archive", &more, &["linked"], &files);
+    let archive = directory.join("archive");
+    let printed = on_emulator_with(&archive, &target, &["build"], &[TWO_ARCHS]);
+    assert!(!printed.contains("error:"), "{printed}");
+    let linked = Command::new("cc")
+        .args([
+            "main.c",
+            "-o",
+            "main",
+            "-Wl,--fatal-warnings",
+            "-Wl,--whole-archive",
+        ])
+        .arg(target.join("debug/libarchive.a"))
+        .args(["-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"])
+        .current_dir(&archive)
+        .output()
+        .unwrap();
+    assert!(linked.status.success(), "{}", text(&linked));
+    let output = Command::new(archive.join("main"))
+        .env("CUST_DEVICE", "emulator")
+        .output();
+    assert_eq!(text(&output.unwrap()), "33\n");
 
     let more = "[profile.dev]\nlto = \"fat\"\npanic = \"abort\"\nstrip = true\n";
     let files = [("src/main.rs", include_str!("programs/linked/optimized.rs"))];
@@ -526,6 +563,11 @@ fn a_new_project_runs(directory: &Path) {
         printed.contains("the CPU gave what the device gives"),
         "{printed}"
     );
+    // Safe code that tries to break the libraries' guarantees.
+    let source = include_str!("programs/attacks.rs");
+    std::fs::write(project.join("src/main.rs"), source).unwrap();
+    let printed = run();
+    assert!(printed.contains("the attacks failed"), "{printed}");
     // Dependencies that choose code by the host's processor.
     let manifest = project.join("Cargo.toml");
     let with_crates = std::fs::read_to_string(&manifest).unwrap().replace(
@@ -544,8 +586,6 @@ fn a_new_project_runs(directory: &Path) {
         "{printed}"
     );
     generic_kernels_run(&project, &with_crates, &run);
-    let check = || on_emulator(&project, &directory.join("target"), &["check"]);
-    errors_are_told(&project.join("src/main.rs"), &run, &check);
 }
 
 /// Generic kernels, also of a library that the project depends on.
@@ -577,63 +617,102 @@ fn generic_kernels_run(project: &Path, manifest: &str, run: &dyn Fn() -> String)
     );
 }
 
-/// What a program cannot do is an error at the user's line.
-fn errors_are_told(main: &Path, run: &dyn Fn() -> String, check: &dyn Fn() -> String) {
-    std::fs::write(main, include_str!("programs/kept.rs")).unwrap();
-    let printed = check();
-    for error in [
-        "`&Vec<String>` cannot be passed to a kernel's parameter `&[u8]`",
-        "this function takes 2 arguments but 3 arguments were supplied",
-        "closure may outlive the current function, but it borrows `table`",
-        "ELEMENTS.lock().unwrap().push(element);",
-        "OUTPUT.set(Some(to));",
-        "lifetime may not live long enough",
-        "due to 6 previous errors",
-    ] {
-        assert!(printed.contains(error), "`{error}` is not in {printed}");
+/// The cases of `errors/`, each a program of one package, which say on the offending lines what the
+/// compiler has to report there, as the cases of `tests/ui` do.
+fn errors_have_their_places(directory: &Path) {
+    let mut cases = Vec::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        cases.push(Case::read(&entry.unwrap().path()).unwrap());
     }
-    std::fs::write(main, include_str!("programs/wrong.rs")).unwrap();
-    let printed = run();
-    let error = "a kernel's parameter cannot hold a `'static` reference";
-    for line in [
-        "src/main.rs:6:18",
-        "src/main.rs:13:26",
-        "due to 2 previous errors",
-    ] {
-        let has_both = printed.contains(error) && printed.contains(line);
-        assert!(has_both, "`{error}` at {line} is not in {printed}");
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut programs = PROFILE.to_owned();
+    for case in &cases {
+        let (name, path) = (&case.name, &case.path);
+        programs.push_str(&format!("[[bin]]\nname = {name:?}\npath = {path:?}\n"));
     }
-    std::fs::write(main, include_str!("programs/refused.rs")).unwrap();
-    let printed = run();
-    for error in [
-        "error: a closure that captures a reference to memory of the host cannot be passed to the \
-         kernel `map`",
-        "it captures `table`, a `&[u32]`",
-        "error: the address of a function of the host cannot be passed to the kernel `map`",
-        "it captures `function`, a `fn(u32) -> u32`",
-        "error: a closure that captures a value that is not `DeviceCopy` cannot be passed to the \
-         kernel `map`",
-        "it captures `plain`, a `Plain`",
-        "error: a value that is not `DeviceCopy` cannot be passed to the kernel `fill`",
-        "error: a kernel's parameter cannot hold an associated type of a type parameter",
-        "due to 6 previous errors",
-    ] {
-        assert!(printed.contains(error), "`{error}` is not in {printed}");
+    package(directory, "errors", &programs, &["cuda_std", "cust"], &[]);
+    let arguments = ["build", "--keep-going", "--message-format=json"];
+    let package = directory.join("errors");
+    let output = on_emulator(&package, &directory.join("target"), &arguments);
+    let mut problems = String::new();
+    for case in &cases {
+        let said: Vec<serde_json::Value> = (output.lines())
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter(|json: &serde_json::Value| json["target"]["name"] == *case.name)
+            .filter(|json| json["reason"] == "compiler-message")
+            .map(|json| json["message"].clone())
+            .collect();
+        let built = said.iter().all(|message| message["level"] != "error");
+        let output = Output {
+            status: ExitStatus::from_raw(if built { 0 } else { 1 << 8 }),
+            stdout: Vec::new(),
+            stderr: said
+                .iter()
+                .map(|json| format!("{json}\n"))
+                .collect::<String>()
+                .into(),
+        };
+        if let Err(problem) = judge(case, &output, str::to_owned, false) {
+            problems.push_str(&format!("{}: {problem}\n", case.name));
+        }
     }
-    std::fs::write(main, include_str!("programs/host_only.rs")).unwrap();
-    let printed = run();
-    for error in [
-        "error: `std::fs::File::open::<&str>` works only on the host",
-        "it needs the foreign function `open64`, which a GPU does not have",
-        "the kernel `lengths` calls",
-        "error: `JoinHandle::<u32>::join` works only on the host",
-        "`if !cuda_std::is_device()`",
-    ] {
-        assert!(printed.contains(error), "`{error}` is not in {printed}");
-    }
-    // Not one for each thing that they need.
-    let errors = printed.matches("works only on the host").count();
-    assert_eq!(errors, 5, "{printed}");
+    assert!(problems.is_empty(), "{problems}");
+}
+
+/// Some of the samples and their tests, with the kernels in a library. `./x test single-source-tests`
+/// runs all samples.
+fn samples_run(directory: &Path) {
+    const MODULES: [&str; 2] = ["language", "reductions"];
+    let samples = repository().join("tests/samples");
+    let modules = |folder: &str, visibility: &str| -> String {
+        let declare = |name: &&str| {
+            let file = samples.join(folder).join(name).with_extension("rs");
+            format!("#[path = {file:?}]\n{visibility}mod {name};\n")
+        };
+        MODULES.iter().map(declare).collect()
+    };
+    let common = samples.join("tests/samples/common.rs");
+    let tests = format!(
+        "#[path = {common:?}]\nmod common;\n{}use common::*;\n",
+        modules("tests/samples", "")
+    );
+    let kernels = format!("#![no_std]\n{}", modules("kernels/src", "pub "));
+    let files = [("src/lib.rs", &*kernels), ("tests/all.rs", &*tests)];
+    let libraries = ["cuda_std", "cust_core", "cust"];
+    package(directory, "samples_kernels", PROFILE, &libraries, &files);
+    let target = directory.join("target");
+    let package = directory.join("samples_kernels");
+    let printed = on_emulator(&package, &target, &["test", "--tests"]);
+    let passed = printed
+        .lines()
+        .find(|line| line.starts_with("test result: ok. 30 passed"));
+    assert!(passed.is_some(), "{printed}");
+}
+
+/// What is wrong outside of the program.
+fn what_is_missing_is_named(directory: &Path) {
+    // It depends on `cuda_std` alone, which is checked quickly.
+    let (project, target) = (directory.join("kernels"), directory.join("target"));
+    let empty = directory.join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let nowhere = empty.join("backend.so");
+    let without_all = [
+        ("RUSTC_CODEGEN_NVVM", nowhere.to_str().unwrap()),
+        ("CUDA_HOME", empty.to_str().unwrap()),
+    ];
+    let printed = on_emulator_with(&project, &target, &["build"], &without_all);
+    let expected = "error: RUSTC_CODEGEN_NVVM is set to `";
+    assert!(
+        printed.contains(expected) && printed.contains("which does not exist"),
+        "{printed}"
+    );
+    // Type checks need neither, once the libraries of procedural macros are compiled.
+    let printed = on_emulator_with(&project, &target, &["check"], &without_all);
+    assert!(
+        printed.contains("Finished") && !printed.contains("error:"),
+        "{printed}"
+    );
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

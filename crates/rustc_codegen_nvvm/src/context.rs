@@ -286,10 +286,11 @@ impl<'tcx> CodegenCx<'tcx> {
             }
             undefined = true;
         }
-        if self.host
-            && let Some(value) = crate::single_source::device_function(self, instance)
-        {
-            return value;
+        if self.host {
+            self.note_referrer(Item::Fn(instance));
+            if let Some(value) = crate::single_source::device_function(self, instance) {
+                return value;
+            }
         }
         // The implementation of a trait's kernel has no marker of its own.
         let is_kernel = matches!(markers::of_function(tcx, instance), Marker::Kernel(_))

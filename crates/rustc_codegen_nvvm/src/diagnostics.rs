@@ -20,17 +20,27 @@ use rustc_span::def_id::DefId;
 
 use crate::context::{CodegenCx, Item, item_span};
 
-/// The suggestion for code that only the host needs.
-const HOST_ONLY: &str = "put host-only code under `#[cfg(not(target_arch = \"nvptx64\"))]`";
+/// Returns the suggestion for code that only the host needs.
+fn host_only(cx: &CodegenCx<'_>) -> &'static str {
+    match cx.host {
+        true => "put host-only code behind `if !cuda_std::is_device()`",
+        false => "put host-only code under `#[cfg(not(target_arch = \"nvptx64\"))]`",
+    }
+}
 
-/// In a single-source session: reports host-only functionality that `std` needs, at the call of
-/// `std` in other code. Each call is reported once. Returns false if the chain of calls does not
-/// lead through `std`.
-fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, what: &str) -> bool {
+/// In a single-source session: reports host-only functionality that the standard library needs, at
+/// the call of the library in other code. Each call is reported once. Returns false if it is other
+/// code that needs the functionality.
+fn in_library<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    item: Item<'tcx>,
+    place: Option<Span>,
+    what: &str,
+) -> bool {
     if !cx.host {
         return false;
     }
-    let Some(call) = chain::call_of_std(cx, item, place) else {
+    let Some(call) = chain::call_of_library(cx, item, place) else {
         return false;
     };
     let is_first = cx.reported.borrow_mut().insert(call.span);
@@ -42,7 +52,7 @@ fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, wha
             format!("it needs {what}, which a GPU does not have"),
         );
         call.add_chain(&mut diag);
-        diag.help("put host-only code behind `if !cuda_std::is_device()`");
+        diag.help(host_only(cx));
         diag.emit();
     }
     true
@@ -52,7 +62,7 @@ fn in_std<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, place: Option<Span>, wha
 pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
     let current = cx.current.get();
     if let Some(current) = current
-        && in_std(cx, current.node, Some(span), what)
+        && in_library(cx, current.node, Some(span), what)
     {
         return;
     }
@@ -65,16 +75,22 @@ pub(crate) fn unsupported(cx: &CodegenCx<'_>, span: Span, what: &str) {
     if let Some(current) = current {
         chain::add_from_place(cx, &mut diag, current.node, span);
     }
+    if cx.host {
+        diag.help(host_only(cx));
+    }
     diag.emit();
 }
 
 /// Reports an item that cannot exist on a GPU, at its definition, with its users.
 pub(crate) fn unsupported_item<'tcx>(cx: &CodegenCx<'tcx>, item: Item<'tcx>, what: &str) {
-    if in_std(cx, item, None, what) {
+    if in_library(cx, item, None, what) {
         return;
     }
     let mut diag = not_for_gpu(cx, item_span(cx.tcx, item), what);
     chain::add_chain(cx, &mut diag, Some(item));
+    if cx.host {
+        diag.help(host_only(cx));
+    }
     diag.emit();
 }
 
@@ -95,7 +111,7 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     } else {
         ("function", Item::Fn(instance))
     };
-    if in_std(cx, item, None, &format!("the foreign {kind} `{name}`")) {
+    if in_library(cx, item, None, &format!("the foreign {kind} `{name}`")) {
         return;
     }
     let mut diag = at_use(
@@ -105,7 +121,9 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     );
     diag.span_note(tcx.def_span(def_id), "it is declared here");
     chain::add_chain(cx, &mut diag, Some(item));
-    if is_static {
+    if is_static && cx.host {
+        diag.help("`#[address_space(global)]` defines a static that the host can access");
+    } else if is_static {
         diag.help("a static that the host fills in is defined here, as `static mut`");
     } else {
         diag.help(
@@ -113,7 +131,7 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
              `__nv_sinf`)",
         );
     }
-    diag.help(HOST_ONLY);
+    diag.help(host_only(cx));
     diag.emit();
 }
 
@@ -130,10 +148,16 @@ pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>)
     let mut diag = at_use(cx, item, message);
     diag.span_note(tcx.def_span(def_id), "it is defined here");
     chain::add_chain(cx, &mut diag, Some(item));
-    diag.help(
-        "every crate of a GPU program has to be compiled with `-Zalways-encode-mir`: in \
-         `RUSTFLAGS`, so that it holds for all of them",
-    );
+    diag.help(match cx.host {
+        true => {
+            "every crate that kernels reach has to be compiled by `cargo cuda`, or by the wrapper \
+             that `cargo cuda init` sets"
+        }
+        false => {
+            "every crate of a GPU program has to be compiled with `-Zalways-encode-mir`: in \
+             `RUSTFLAGS`, so that it holds for all of them"
+        }
+    });
     diag.emit();
 }
 
@@ -369,10 +393,18 @@ pub(crate) fn needs_architecture<'tcx>(
             "{used} needs the architecture {needed}, and the program is compiled for `{here}`"
         );
         let mut diag = cx.tcx.dcx().struct_span_err(span, message);
-        diag.help(format!(
-            "compile for {needed}, by `CudaBuilder::arch` or `-Ctarget-cpu`, or keep the code for \
-             architectures that have it: `if cfg!(target_feature = \"compute_90\")` and the like"
-        ));
+        diag.help(match cx.host {
+            true => format!(
+                "compile for {needed}, with the option `arch` in the environment variable \
+                 `NVVM_OPTIONS`, or keep the code for architectures that have it: \
+                 `if cuda_std::device_has!(\"sm_90\")` and the like"
+            ),
+            false => format!(
+                "compile for {needed}, by `CudaBuilder::arch` or `-Ctarget-cpu`, or keep the code \
+                 for architectures that have it: `if cfg!(target_feature = \"compute_90\")` and \
+                 the like"
+            ),
+        });
         diag
     });
 }

@@ -188,6 +188,8 @@ impl Image {
             _ => return None,
         };
         let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+        // Without this section, GNU ld makes the stack of the program executable.
+        object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
         let text = object.section_id(StandardSection::ReadOnlyData);
         let records = object.add_section(Vec::new(), SECTION.to_vec(), SectionKind::Data);
         let flags = elf::SHF_ALLOC | elf::SHF_WRITE | elf::SHF_GNU_RETAIN;

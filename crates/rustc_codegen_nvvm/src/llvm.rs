@@ -116,9 +116,8 @@ pub(crate) fn optimize(
     // loop are in the way of unrolling.
     let passes: &[&CStr] = match sess.opts.optimize {
         OptLevel::Less => &[c"default<O1>"],
-        OptLevel::Size => &[c"default<Os>"],
-        OptLevel::SizeMin => &[c"default<Oz>"],
-        OptLevel::More => &[c"default<O2>"],
+        // LLVM 23 has no pipelines for size, and exits if it is asked for one.
+        OptLevel::More | OptLevel::Size | OptLevel::SizeMin => &[c"default<O2>"],
         OptLevel::No | OptLevel::Aggressive => &[c"default<O2>", c"default<O3>"],
     };
     let exchange = Exchange::new(module);

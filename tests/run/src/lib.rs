@@ -28,8 +28,13 @@ pub enum Build {
 }
 
 impl Build {
-    /// Both builds.
-    pub const ALL: [Build; 2] = [Build::Release, Build::Debug];
+    /// The builds that there are: both, or, in a single-source session, the one whose MIR has the
+    /// checks of the session's profile.
+    pub const ALL: &[Build] = match cfg!(nvvm_single_source) {
+        false => &[Build::Release, Build::Debug],
+        true if cfg!(debug_assertions) => &[Build::Debug],
+        true => &[Build::Release],
+    };
 
     /// The name in test names.
     pub fn name(self) -> &'static str {
@@ -40,6 +45,7 @@ impl Build {
     }
 
     /// The PTX for a device of this compute capability.
+    #[cfg(not(nvvm_single_source))]
     fn ptx(self, capability: (u32, u32)) -> &'static str {
         match self {
             Build::Release if capability.0 >= 10 => {
@@ -48,6 +54,15 @@ impl Build {
             Build::Release => include_str!(concat!(env!("OUT_DIR"), "/release.ptx")),
             Build::Debug => include_str!(concat!(env!("OUT_DIR"), "/debug.ptx")),
         }
+    }
+
+    /// The PTX of the kernels crate for a device of this compute capability, which the program
+    /// carries.
+    #[cfg(nvvm_single_source)]
+    fn ptx(self, _capability: (u32, u32)) -> &'static str {
+        let all = cust::module::own_ptx().iter();
+        let mut with_cases = all.filter(|ptx| ptx.contains(".entry run_case_0("));
+        with_cases.next().expect("the kernels crate's PTX")
     }
 }
 
@@ -223,7 +238,7 @@ pub fn trials() -> Vec<Trial> {
             litmus::trials(build),
         ]
     };
-    Build::ALL.into_iter().flat_map(of).flatten().collect()
+    Build::ALL.iter().copied().flat_map(of).flatten().collect()
 }
 
 /// Fails unless the device's result is the expected one.

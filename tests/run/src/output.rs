@@ -33,7 +33,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
 pub fn child() -> Option<ExitCode> {
     let variable = std::env::var(VARIABLE).ok()?;
     let (name, build) = variable.split_once(' ')?;
-    let build = Build::ALL.into_iter().find(|known| known.name() == build)?;
+    let &build = Build::ALL.iter().find(|known| known.name() == build)?;
     let (_, job) = JOBS.into_iter().find(|(known, _)| *known == name)?;
     Some(match job(build) {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,12 +5,16 @@ use cust::error::Error;
 use cust::prelude::*;
 use samples_kernels::language::simple_assert;
 
-static KERNELS: Embedded = cust::include_module!("kernels");
-
 #[test]
 fn assertions() -> Result<(), Box<dyn std::error::Error>> {
     let _device = cust::init_auto()?;
-    let module = KERNELS.load()?;
+    #[cfg(not(nvvm_single_source))]
+    let module = {
+        static KERNELS: Embedded = cust::include_module!("kernels");
+        KERNELS.load()?
+    };
+    #[cfg(nvvm_single_source)]
+    let module = Module::own::<simple_assert>()?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     module.launch(&stream, (2, 32), simple_assert::args(64))?;
     stream.synchronize()?;

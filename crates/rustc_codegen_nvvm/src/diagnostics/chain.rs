@@ -7,12 +7,14 @@
 use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
 use rustc_middle::mir::{Const, SourceInfo, SourceScope, TerminatorKind};
+use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{self, Instance, InstanceKind, TyCtxt};
 use rustc_span::Span;
 use rustc_span::def_id::CrateNum;
 
 use crate::context::{CodegenCx, Item, item_span};
 use crate::markers::{self, Marker};
+use crate::single_source::is_host;
 
 /// The number of steps shown at each end of a long chain.
 const SHOWN: usize = 5;
@@ -91,8 +93,8 @@ pub(crate) fn report_from_user<'a, 'tcx>(
     diag.emit();
 }
 
-/// A call of `std` from another crate.
-pub(crate) struct CallOfStd {
+/// A call of the standard library from another crate.
+pub(crate) struct CallOfLibrary {
     /// The called function.
     pub called: String,
     /// The place of the call.
@@ -100,39 +102,51 @@ pub(crate) struct CallOfStd {
     steps: Vec<Step>,
 }
 
-impl CallOfStd {
+impl CallOfLibrary {
     /// Adds the chain from a kernel to the call.
     pub(crate) fn add_chain(&self, diag: &mut Diag<'_>) {
         add(diag, &self.steps);
     }
 }
 
-/// Returns the call of `std` that leads to an item, or to a place in its code.
-pub(crate) fn call_of_std<'tcx>(
+/// Returns the call of the standard library that leads to an item, or to a place in its code.
+/// Returns `None` if the item or place is in another crate, and `std` does not lead to it.
+pub(crate) fn call_of_library<'tcx>(
     cx: &CodegenCx<'tcx>,
     item: Item<'tcx>,
     place: Option<Span>,
-) -> Option<CallOfStd> {
+) -> Option<CallOfLibrary> {
     let tcx = cx.tcx;
     let mut steps = Vec::new();
+    let mut innermost = krate(item);
     if let Some(span) = place {
+        if let Item::Fn(instance) = item
+            && let Some((info, _)) = find(tcx, instance, span)
+            && let Some(&(callee, _)) = inlined_at(tcx, instance, info.scope).first()
+        {
+            innermost = callee.def_id().krate;
+        }
         collect_inlined(tcx, item, span, None, &mut steps);
     }
     collect_users(cx, item, &mut steps);
-    let name_of = |krate: CrateNum| tcx.crate_name(krate);
-    let is_library = |krate| matches!(name_of(krate).as_str(), "core" | "alloc" | "std");
-    let first = steps.iter().position(|step| !is_library(step.krate))?;
+    let first = (steps.iter()).position(|step| !is_library(tcx, step.krate))?;
     let mut callees = steps[..first].iter().map(|step| step.krate);
-    let is_std = |krate| name_of(krate).as_str() == "std";
-    if !callees.any(is_std) && !(first == 0 && is_std(krate(item))) {
+    // Code of `core` alone may only pass on the user's function, as `FnOnce::call_once` does.
+    let is_std = |krate| tcx.crate_name(krate).as_str() == "std";
+    if !is_library(tcx, innermost) && !callees.any(is_std) {
         return None;
     }
     let steps = steps.split_off(first);
-    Some(CallOfStd {
+    Some(CallOfLibrary {
         called: steps[0].used.clone(),
         span: steps[0].span,
         steps,
     })
+}
+
+/// Returns whether a crate is a part of the standard library.
+fn is_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
+    matches!(tcx.crate_name(krate).as_str(), "core" | "alloc" | "std")
 }
 
 /// Adds only the kernel that an item is compiled for.
@@ -203,7 +217,13 @@ pub(crate) fn instances_above<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
 pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
     match item {
         Item::Fn(instance) => {
-            let path = tcx.def_path_str_with_args(instance.def_id(), instance.args);
+            let (def_id, args) = (instance.def_id(), instance.args);
+            // In a single-source session, the last name of a path of `std`, such as `id` of
+            // `std::process::id`, says too little.
+            let path = match is_host(tcx.sess) && is_library(tcx, def_id.krate) {
+                true => with_no_trimmed_paths!(tcx.def_path_str_with_args(def_id, args)),
+                false => tcx.def_path_str_with_args(def_id, args),
+            };
             match instance.def {
                 InstanceKind::Item(_)
                     if matches!(markers::of_function(tcx, instance), Marker::Kernel(_)) =>

@@ -10,6 +10,8 @@ use rustc_middle::ty::{Instance, TyCtxt};
 use rustc_session::{EarlySession, Session};
 use rustc_span::Span;
 
+use crate::single_source;
+
 /// Rejects an unknown architecture before anything is compiled.
 pub(crate) fn check_arch(sess: &EarlySession) {
     let Some(cpu) = &sess.opts.cg.target_cpu else {
@@ -52,11 +54,24 @@ pub(crate) fn unbounded_stack(sess: &Session, cycles: &[ptx::stack::Cycle]) {
     if cycles.len() > SHOWN {
         diag.note(format!("… and {} further cycles", cycles.len() - SHOWN));
     }
+    let option = match single_source::is_host(sess) {
+        true => "the option `recursion-depth` in `NVVM_OPTIONS`",
+        false => "`CudaBuilder::recursion_depth`",
+    };
     diag.help(format!(
-        "{bytes} bytes of stack are reserved for that; `#[kernel(stack_size = BYTES)]` or \
-         `CudaBuilder::recursion_depth` changes it"
+        "{bytes} bytes of stack are reserved for that; `#[kernel(stack_size = BYTES)]` or {option} \
+         changes it"
     ));
     diag.emit();
+}
+
+/// Returns how to set an option of the backend: `builder` is `cuda_builder`'s function, `option`
+/// the backend's name with the value.
+fn setting(sess: &Session, builder: &str, option: &str) -> String {
+    match single_source::is_host(sess) {
+        true => format!("`{option}` in the environment variable `NVVM_OPTIONS`"),
+        false => format!("`CudaBuilder::{builder}`, or `-Cllvm-args=--{option}`,"),
+    }
 }
 
 /// Reports that libnvvm cannot be loaded.
@@ -164,10 +179,10 @@ pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
         slow.time.as_secs_f64()
     ));
     diag.note(format!("it was in the pass `{}`", slow.pass));
+    let builder = format!("leave_unoptimized(\"{path}\")");
+    let setting = setting(sess, &builder, &format!("leave-unoptimized={path}"));
     diag.help(format!(
-        "`CudaBuilder::leave_unoptimized(\"{path}\")`, or \
-         `-Cllvm-args=--leave-unoptimized={path}`, saves that time and makes the result \
-         independent of the machine's speed"
+        "{setting} saves that time and makes the result independent of the machine's speed"
     ));
     diag.emit();
 }
@@ -178,10 +193,9 @@ pub(crate) fn large_left_unoptimized(sess: &Session, limit: usize) {
     let mut diag = sess.dcx().struct_warn(format!(
         "libnvvm takes too long: functions of more than {limit} instructions are left unoptimized"
     ));
-    diag.help(format!(
-        "`CudaBuilder::optimize_up_to({limit})`, or `-Cllvm-args=--optimize-up-to={limit}`, saves \
-         that time"
-    ));
+    let builder = format!("optimize_up_to({limit})");
+    let setting = setting(sess, &builder, &format!("optimize-up-to={limit}"));
+    diag.help(format!("{setting} saves that time"));
     diag.emit();
 }
 

@@ -7,6 +7,7 @@ use cuda_std::prelude::*;
 pub const BLOCK: usize = 64;
 
 /// The sum of each block's elements, as a tree in shared memory.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_sum(input: &[u32], sums: *mut u32) {
     #[address_space(shared)]
@@ -32,6 +33,7 @@ pub unsafe fn block_sum(input: &[u32], sums: *mut u32) {
 }
 
 /// Reverses each block's elements through shared memory whose size the launch gives.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_reverse(data: *mut u64) {
     let tile = shared::dynamic_shared_mem::<u64>();
@@ -48,6 +50,7 @@ pub unsafe fn block_reverse(data: *mut u64) {
 }
 
 /// What the barriers with a vote return.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_votes(input: &[u32], votes: *mut [u32; 3]) {
     let i = thread::index_1d() as usize;
@@ -59,6 +62,7 @@ pub unsafe fn block_votes(input: &[u32], votes: *mut [u32; 3]) {
 }
 
 /// Where each thread is, in a launch of three dimensions.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_indices(places: *mut [u32; 20]) {
     let (t, b) = (thread::thread_idx(), thread::block_idx());
@@ -90,6 +94,7 @@ pub unsafe fn block_indices(places: *mut [u32; 20]) {
 }
 
 /// Counts bytes by their value, first in shared memory and then in global memory.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_histogram(input: &[u8], counts: *mut u32) {
     let shared = shared_array![u32; 16];
@@ -123,6 +128,7 @@ pub struct Contended {
 }
 
 /// Atomics of all widths, each changed by all threads. The result does not depend on their order.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_contention(shared: *const Contended) {
     let i = thread::index_1d();
@@ -144,6 +150,7 @@ pub unsafe fn block_contention(shared: *const Contended) {
 }
 
 /// Two shared statics alike, of which one is written in a branch that depends on the data.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_two_statics(input: &[u32], output: *mut [u32; 2]) {
     #[address_space(shared)]
@@ -168,6 +175,7 @@ pub unsafe fn block_two_statics(input: &[u32], output: *mut [u32; 2]) {
 }
 
 /// Odd threads end before the barrier, which the others pass all the same.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_exit(output: *mut u32) {
     let i = thread::index_1d() as usize;
@@ -187,6 +195,7 @@ pub static mut FACTORS: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 static mut LAUNCHES: [u32; 3] = [100, 0, 7];
 
 /// Scales by what is in constant memory, and leaves a trace in global memory.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_constants(data: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -210,6 +219,7 @@ pub struct Image {
 }
 
 /// Draws a gradient; a launch of two dimensions.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_image(image: Image) {
     let at = thread::index_2d();
@@ -220,6 +230,7 @@ pub unsafe fn block_image(image: Image) {
 }
 
 /// Prints a line, and a long one.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn block_print(long: u32) {
     let i = thread::index_1d();

@@ -4,7 +4,8 @@
 //!
 //! [`cases!`] makes a case's function and its row in the module's table, [`all`] is the table of all,
 //! and [`run_case_0`] one of the kernels that run them. What is not a pure function has kernels of its own: parameters
-//! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]).
+//! ([`parameters`]), blocks of threads ([`blocks`]), panics ([`panics`]). The tests look up kernels by
+//! their names, so in single-source sessions the kernels are `#[no_mangle]`.
 
 #![no_std]
 #![feature(
@@ -113,6 +114,7 @@ macro_rules! groups {
             ///
             /// # Safety
             /// There is a record for each thread.
+            #[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
             #[cuda_std::kernel]
             pub unsafe fn $name(case: u32, records: *mut Record) {
                 const MODULES: &[&[Case]] = &[$($module),*];

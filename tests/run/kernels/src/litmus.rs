@@ -272,6 +272,7 @@ unsafe fn run<C: Cell>(
 
 /// Runs as many instances of a program as there are threads, a power of two. `memory` is zeroed,
 /// and has room for `2 * STRIDE` atomics of `width` bytes for each instance.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn litmus(
     program: u32,

@@ -44,6 +44,7 @@ macro_rules! panics {
 ///
 /// # Safety
 /// There is an element of `done` for each thread.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn run_panic(case: u32, who: u32, done: *mut u64) {
     let i = thread::index_1d();
@@ -305,6 +306,7 @@ panics! {
 }
 
 /// Every thread panics; one of them reports.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn panic_everywhere() {
     panic!("all of us, {}", 1 + 1);
@@ -321,6 +323,7 @@ impl fmt::Display for Hopeless {
 }
 
 /// One thread panics twice.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn panic_twice() {
     if thread::first() {
@@ -329,9 +332,10 @@ pub fn panic_twice() {
 }
 
 /// The line on which [`panic_without_memory`] asks for it.
-pub const WITHOUT_MEMORY: u32 = line!() + 5;
+pub const WITHOUT_MEMORY: u32 = line!() + 6;
 
 /// Asks for memory that is not there.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn panic_without_memory(count: usize, to: *mut u64) {
     let numbers: Vec<u64> = (0..count as u64).collect();
@@ -339,6 +343,7 @@ pub fn panic_without_memory(count: usize, to: *mut u64) {
 }
 
 /// The others must be past the barrier although one thread has panicked before it.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn panic_before_barrier(who: u32, done: *mut u64) {
     let i = thread::index_1d();

@@ -84,6 +84,7 @@ pub fn put_scalars((a, b, c): Scalars, record: &mut Record) {
     record.put(c);
 }
 
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn parameter_scalars(
     record: *mut Record,
@@ -129,6 +130,7 @@ pub fn put_aggregates(
     record.put((large.table.iter().sum::<u32>(), large.last));
 }
 
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn parameter_aggregates(
     plain: Plain,
@@ -155,6 +157,7 @@ pub fn put_small(
     record.put((metres.0, id.0, aligned.0, aligned.1, optional, tiny));
 }
 
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn parameter_small(
     record: *mut Record,
@@ -190,6 +193,7 @@ pub fn put_references(
     record.put(pairs.as_slice());
 }
 
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn parameter_references<'a>(
     bytes: &'a [u8],
@@ -211,6 +215,7 @@ pub fn put_of_core((order, reverse, saturating, time): OfCore, record: &mut Reco
     record.put((time.as_secs(), time.subsec_nanos()));
 }
 
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn parameter_of_core(
     record: NonNull<Record>,
@@ -226,6 +231,7 @@ pub unsafe fn parameter_of_core(
 }
 
 /// No parameters, and a name that PTX and C know otherwise.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn add() {
     let _ = thread::index_1d();

@@ -9,7 +9,7 @@ use core::ops::{Add, Mul};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use cuda_std::intrinsics::float::{add_rm_f32, add_rp_f32, mul_rm_f32, mul_rp_f32};
 use cuda_std::prelude::*;
-use cuda_std::time;
+use cuda_std::{ptx, time};
 use cust_core::DeviceCopy;
 
 /// Asserts that there are fewer threads than a limit.
@@ -135,18 +135,9 @@ pub fn vector_add(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
 /// The lanes below, by the instruction itself.
 #[kernel]
 pub fn inline_ptx(mut to: PerThread<u32>) {
-    #[cfg(target_arch = "nvptx64")]
-    let mask = {
-        let mask: u32;
-        // SAFETY: it reads a register.
-        unsafe {
-            core::arch::asm!("mov.u32 {}, %lanemask_lt;", out(reg32) mask, options(pure, nomem))
-        };
-        mask
-    };
-    // The crate is the host's, too.
-    #[cfg(not(target_arch = "nvptx64"))]
-    let mask = 0;
+    let mask: u32;
+    // SAFETY: it reads a register.
+    unsafe { ptx!("mov.u32 {}, %lanemask_lt;", out(reg32) mask, options(pure, nomem)) };
     to.each(|_, to| *to = mask);
 }
 

@@ -6,9 +6,6 @@ use cust::tensor_map::{TensorMap, TiledTensor};
 use samples_newer::*;
 use std::collections::HashMap;
 
-/// What `build.rs` made of the crate `newer`.
-static KERNELS: Embedded = cust::include_module!("newer");
-
 /// A module and a stream, if the device is new enough.
 fn start() -> Option<(Module, Stream)> {
     let device = crate::device().context().device();
@@ -17,7 +14,8 @@ fn start() -> Option<(Module, Stream)> {
         test_outcome::skip("compute capability below 9.0");
         return None;
     }
-    Some(crate::load(&KERNELS))
+    let module = crate::module_of!("newer", histogram_cluster);
+    Some((module, crate::stream()))
 }
 
 #[test]

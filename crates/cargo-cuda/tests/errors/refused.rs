@@ -1,10 +1,12 @@
 //! Arguments of generic kernels that cannot be on the device. Each is an error of its own.
+//@ no-snapshot
 
 use cuda_std::prelude::*;
 use cust::prelude::*;
 
 #[kernel]
 pub fn map<F: Fn(u32) -> u32 + Copy>(f: F, xs: &[u32], mut ys: PerThread<u32>) {
+    //~^ ERROR the address of a function of the host cannot be passed to the kernel `map`
     for (i, y) in ys.own() {
         *y = f(xs[i]);
     }
@@ -12,6 +14,7 @@ pub fn map<F: Fn(u32) -> u32 + Copy>(f: F, xs: &[u32], mut ys: PerThread<u32>) {
 
 #[kernel]
 pub fn fill<T: Copy + Into<u32>>(#[grid_constant] value: &T, mut ys: PerThread<u32>) {
+    //~^ ERROR a value that is not `DeviceCopy` cannot be passed to the kernel `fill`
     ys.each(|_, y| *y = (*value).into());
 }
 
@@ -21,7 +24,7 @@ pub trait Keep {
 }
 
 #[kernel]
-pub fn keep<K: Keep>(slice: K::Slice) {
+pub fn keep<K: Keep>(slice: K::Slice) { //~ ERROR a kernel's parameter cannot hold an associated type of a type parameter
     let _ = slice;
 }
 
@@ -34,12 +37,18 @@ fn main() {
     static TABLE: [u32; 2] = [1, 2];
     let table: &'static [u32] = &TABLE;
     let _ = stream.launch((1, 32), map::args(move |x| x + table[0], &xs, &mut ys));
+    //~^ ERROR a closure that captures a reference to memory of the host cannot be passed to the kernel `map`
+    //~| NOTE it captures `table`, a `&[u32]`
     let function: fn(u32) -> u32 = |x| x;
     let _ = stream.launch((1, 32), map::args(function, &xs, &mut ys));
     let _ = stream.launch((1, 32), map::args(move |x| function(x), &xs, &mut ys));
+    //~^ ERROR a closure that captures the address of a function of the host cannot be passed to the kernel `map`
+    //~| NOTE it captures `function`, a `fn(u32) -> u32`
     let plain = Plain(1, 2);
     let sum = move |p: Plain| p.0 + p.1;
     let _ = stream.launch((1, 32), map::args(move |x| x + sum(plain), &xs, &mut ys));
+    //~^ ERROR a closure that captures a value that is not `DeviceCopy` cannot be passed to the kernel `map`
+    //~| NOTE it captures `plain`, a `Plain`
     let _ = stream.launch((1, 32), fill::args(plain, &mut ys));
 }
 

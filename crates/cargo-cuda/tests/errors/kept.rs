@@ -1,5 +1,6 @@
 //! What `cargo check` refuses: among others, attacks on launches on the CPU, in which code for the
 //! host keeps a kernel's outputs or shared memory for other threads, or for after the launch.
+//@ no-snapshot
 #![forbid(unsafe_code)]
 
 use cuda_std::prelude::*;
@@ -17,7 +18,7 @@ thread_local! {
 fn leaked(to: PerThread<u32>) {
     if !cuda_std::is_device() {
         for (_, element) in Box::leak(Box::new(to)).own() {
-            ELEMENTS.lock().unwrap().push(element);
+            ELEMENTS.lock().unwrap().push(element); //~ ERROR borrowed data escapes outside of function
         }
     }
 }
@@ -25,13 +26,14 @@ fn leaked(to: PerThread<u32>) {
 #[kernel]
 fn passed_on(to: PerThread<u32>) {
     if !cuda_std::is_device() {
-        OUTPUT.set(Some(to));
+        OUTPUT.set(Some(to)); //~ ERROR borrowed data escapes outside of function
     }
 }
 
 #[kernel]
 fn held(#[shared] block: Shared<Array<u32, 32>>) {
     let elements: &'static [u32; 32] = Box::leak(Box::new(block.share())).view();
+    //~^ ERROR lifetime may not live long enough
     std::hint::black_box(elements);
 }
 
@@ -47,14 +49,16 @@ fn map(f: impl Fn(u32) -> u32 + Copy, mut to: PerThread<u32>) {
 
 fn captures_a_reference() {
     let table = vec![1, 2];
-    let _ = map::args(|i| table[i as usize], &mut [0; 2]);
+    let _ = map::args(|i| table[i as usize], &mut [0; 2]); //~ ERROR closure may outlive the current function, but it borrows `table`
 }
 
 fn main() {
     captures_a_reference();
     let texts = vec![String::new()];
     let _ = lengths::args(&texts, &mut [0]);
+    //~^ ERROR `&Vec<String>` cannot be passed to a kernel's parameter `&[u8]`
     let _ = lengths::args(&[1], &mut [0u32], 3);
+    //~^ ERROR this function takes 2 arguments but 3 arguments were supplied
     let mut numbers = [1; 32];
     cust::launch_cpu((1, 32), leaked::args(&mut numbers)).unwrap();
     cust::launch_cpu((1, 32), passed_on::args(&mut numbers)).unwrap();

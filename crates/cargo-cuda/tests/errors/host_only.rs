@@ -1,0 +1,58 @@
+//! What only the host has, in kernels: each call of `std` is one error, at the call.
+//@ no-snapshot
+
+use cuda_std::prelude::*;
+use std::io::Read;
+
+fn length(path: &str) -> u32 {
+    let mut text = String::new();
+    let mut file = std::fs::File::open(path).unwrap();
+    //~^ ERROR `std::fs::File::open::<&str>` works only on the host
+    //~| NOTE it needs the foreign function `open64`, which a GPU does not have
+    //~| HELP put host-only code behind `if !cuda_std::is_device()`
+    file.read_to_string(&mut text).unwrap();
+    //~^ ERROR `<std::fs::File as std::io::Read>::read_to_string` works only on the host
+    text.len() as u32
+} //~ ERROR the drop glue of `std::fs::File` works only on the host
+
+#[kernel]
+pub fn lengths(mut to: PerThread<u32>) {
+    to.each(|_, to| *to = length("/etc/hostname"));
+    //~^ NOTE the kernel `lengths` calls
+}
+
+#[kernel]
+pub fn threads(mut to: PerThread<u32>) {
+    to.each(|_, to| *to = std::thread::spawn(|| 3).join().unwrap());
+    //~^ ERROR `std::thread::JoinHandle::<u32>::join` works only on the host
+    //~| ERROR works only on the host
+}
+
+/// Recursion does not hide the call.
+fn down(n: usize) -> u32 {
+    match n {
+        0 => std::process::id(),
+        //~^ ERROR `std::process::id` works only on the host
+        _ => down(n - 1),
+    }
+}
+
+#[kernel]
+pub fn recursive(mut to: PerThread<u32>) {
+    to.each(|i, to| *to = down(i));
+}
+
+/// An instance of a generic kernel whose closure needs the host.
+#[kernel]
+fn map(f: impl Fn(u32) -> u32 + Copy, mut to: PerThread<u32>) {
+    to.each(|_, to| *to = f(*to));
+}
+
+fn main() {
+    let mut to = vec![0u32; 10];
+    cust::launch((1, 32), lengths::args(&mut to)).unwrap();
+    cust::launch((1, 32), threads::args(&mut to)).unwrap();
+    let count = |x| x + std::env::args_os().len() as u32;
+    //~^ ERROR `std::env::args_os` works only on the host
+    cust::launch((1, 32), map::args(count, &mut to)).unwrap();
+}
