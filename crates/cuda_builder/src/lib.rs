@@ -21,9 +21,9 @@
 //! - `RUSTC_CODEGEN_NVVM`: the backend's dylib.
 //! - `RUST_NVVM_DIST`: the directory of a distribution, which has the pinned compiler and the
 //!   backend. The default is `rust-nvvm/VERSION` in `XDG_DATA_HOME` or `~/.local/share`, if it
-//!   exists. Without these two, the backend is built from the sources next to this crate (in a clone
-//!   of the repository or a git dependency) or from the published package `rustc_codegen_nvvm` of the
-//!   same version.
+//!   exists. Without these two, the backend is built from the sources next to this crate (in a
+//!   clone of the repository or a git dependency) or from the published package
+//!   `rustc_codegen_nvvm` of the same version.
 //! - `CUDA_HOME`, `CUDA_PATH`: a CUDA toolkit, or the directory into which pip fetched libnvvm.
 //! - `CUDA_BUILDER_CACHE`: the directory of the cache of the backend, `core` and `alloc`, which all
 //!   projects of a user share. The default is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; if

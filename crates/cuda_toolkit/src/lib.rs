@@ -55,8 +55,8 @@ pub fn user_cache() -> Option<PathBuf> {
 }
 
 /// Returns the directory for the user's data: `rust-nvvm` in `XDG_DATA_HOME`, in `LOCALAPPDATA`
-/// (Windows) or in `~/.local/share`. `None` if the user has no home directory. The directory need not
-/// exist.
+/// (Windows) or in `~/.local/share`. `None` if the user has no home directory. The directory need
+/// not exist.
 pub fn user_data() -> Option<PathBuf> {
     Platform::HOST.user_folder("XDG_DATA_HOME", ".local/share", variable)
 }
@@ -173,8 +173,8 @@ impl Toolkit {
 }
 
 /// Searches for all parts in the directories named by `CUDA_HOME` and `CUDA_PATH`, in those of
-/// NVIDIA's installer ([`Platform::system_roots`]), then in `extra`. The search for a part continues
-/// past directories without it.
+/// NVIDIA's installer ([`Platform::system_roots`]), then in `extra`. The search for a part
+/// continues past directories without it.
 pub fn find(extra: &[PathBuf]) -> Toolkit {
     let mut roots = Vec::new();
     for name in ENVIRONMENT {

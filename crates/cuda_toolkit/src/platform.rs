@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// An operating system, which determines the layout of a CUDA toolkit and of pip's packages.
 ///
-/// The processor does not matter: on Jetson boards and Arm servers, the programs and libnvvm have the
-/// same paths as on x86-64; only libraries for linking are in `targets/sbsa-linux` or
+/// The processor does not matter: on Jetson boards and Arm servers, the programs and libnvvm have
+/// the same paths as on x86-64; only libraries for linking are in `targets/sbsa-linux` or
 /// `targets/aarch64-linux`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Platform {

@@ -1,6 +1,6 @@
 //! The CUDA device runtime library, `libcudadevrt.a` or `cudadevrt.lib`, which contains the
-//! functions with which kernels set conditions of graphs and launch other kernels. It is part of the
-//! CUDA toolkit, not of the driver. The driver's linker must support its version.
+//! functions with which kernels set conditions of graphs and launch other kernels. It is part of
+//! the CUDA toolkit, not of the driver. The driver's linker must support its version.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
