@@ -9,11 +9,13 @@ mod bench;
 mod bundle;
 mod check;
 mod conformance;
+mod dist;
 mod doctor;
 mod fuzz;
 mod guide;
 mod lint;
 mod mutants;
+mod package;
 mod run;
 mod test;
 mod toolkit;
@@ -86,6 +88,18 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         help: "Pack device tests and examples into bundle/, to run on a machine without Rust",
         run: bundle::bundle,
+    },
+    Command {
+        name: "dist",
+        arguments: "",
+        help: "Pack the compiler and the backend into target/dist, for users without rustup",
+        run: dist::dist,
+    },
+    Command {
+        name: "package",
+        arguments: "[--verify]",
+        help: "Package the public crates as for a release; with --verify, compile them",
+        run: package::package,
     },
     Command {
         name: "bench",

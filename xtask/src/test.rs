@@ -9,8 +9,8 @@
 //! 4. the backend's own tests, in the directory and profile of its build;
 //! 5. ptxas, which must accept the PTX of the examples and device tests for the oldest and the
 //!    newest architecture;
-//! 6. stable Rust, if it is installed (always in CI): it checks the host packages with their tests,
-//!    and builds the README's program.
+//! 6. stable Rust, if it is installed (always in CI): it checks the host packages for other
+//!    platforms, and builds the README's program for this one.
 
 use crate::bundle::{Built, Program};
 use crate::{backend, bundle, toolkit, workspace};
@@ -267,17 +267,22 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     let mut jobs = Vec::new();
     let has_stable = ensure_stable()?;
     let stable = || has_stable.then(|| workspace::cargo_of(STABLE)).flatten();
-    if let Some(mut command) = stable() {
+    let has_platforms = has_stable && ensure_platforms()?;
+    if let Some(mut command) = stable().filter(|_| has_platforms) {
         command
-            .args(["check", "--quiet", "--all-targets", "--manifest-path"])
+            .args(["check", "--quiet", "--manifest-path"])
             .arg(workspace::root().join("Cargo.toml"))
             .arg("--target-dir")
             .arg(workspace::target().join(STABLE));
+        // In one run, which compiles procedural macros once.
+        for platform in PLATFORMS {
+            command.arg("--target").arg(platform);
+        }
         for package in workspace::HOST_PACKAGES {
             command.arg("--package").arg(package);
         }
         jobs.push(Job {
-            name: "check of the host packages on stable Rust".to_owned(),
+            name: "check of the host packages on stable Rust, for other platforms".to_owned(),
             command,
             is_one_test: true,
         });
@@ -355,6 +360,9 @@ const MODERN: [(&str, &str, &str); 5] = [
 ];
 
 const STABLE: &str = "stable";
+
+/// The platforms that the host packages are checked for, besides this one.
+const PLATFORMS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-msvc"];
 
 /// The test program that builds the README's project, with stable Rust if it is installed.
 const ON_STABLE: &str = "cuda_builder-readme";
@@ -631,6 +639,32 @@ fn ensure_stable() -> Result<bool> {
         "--no-self-update",
     ]);
     workspace::must_succeed(&mut command, "the installation of stable Rust")?;
+    Ok(true)
+}
+
+/// Returns whether stable Rust has the standard library for the [`PLATFORMS`]. In CI it is installed
+/// if missing.
+fn ensure_platforms() -> Result<bool> {
+    let arguments = ["target", "list", "--installed", "--toolchain", STABLE];
+    let installed = workspace::output_of("rustup", &arguments).unwrap_or_default();
+    let missing = |platform: &&&str| !installed.lines().any(|line| line == **platform);
+    let missing: Vec<&str> = PLATFORMS.iter().filter(missing).copied().collect();
+    if missing.is_empty() {
+        return Ok(true);
+    }
+    let mut command = Command::new("rustup");
+    command
+        .args(["target", "add", "--toolchain", STABLE])
+        .args(&missing);
+    if !workspace::in_ci() {
+        let missing = missing.join(" ");
+        println!(
+            "\nSkipped: the host packages for {missing}, whose standard library is not installed; run \
+             rustup target add --toolchain {STABLE} {missing}"
+        );
+        return Ok(false);
+    }
+    workspace::must_succeed(&mut command, "the installation of targets")?;
     Ok(true)
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
-/// The packages that must build on stable Rust, with their tests.
+/// The packages that must build on stable Rust, for Linux and Windows.
 pub const HOST_PACKAGES: &[&str] = &[
     "cargo-cuda",
     "cuda_builder",

@@ -2,7 +2,7 @@
 
 use crate::{cache, sysroot};
 use anyhow::Result;
-use cuda_builder::internal::{BACKEND_VARIABLE, Progress, Toolchain, find_backend};
+use cuda_builder::internal::{Progress, Toolchain, find_backend, prebuilt_backend};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -18,8 +18,8 @@ pub fn ensure(root: &Path) -> Result<PathBuf> {
     };
     let mut progress = Progress::from_environment();
     let target = cache::root()?;
-    if is_given() {
-        return Ok(find_backend(&toolchain, &target, &mut progress)?.dylib);
+    if let Some(dylib) = prebuilt_backend()? {
+        return Ok(dylib);
     }
     let record = record(root)?;
     if let Some(dylib) = recorded(&record) {
@@ -51,14 +51,10 @@ pub fn ensure(root: &Path) -> Result<PathBuf> {
 
 /// Returns the backend's dylib if it has been built.
 pub fn find(root: &Path) -> Result<Option<PathBuf>> {
-    if is_given() {
-        return ensure(root).map(Some);
+    match prebuilt_backend()? {
+        Some(dylib) => Ok(Some(dylib)),
+        None => Ok(recorded(&record(root)?)),
     }
-    Ok(recorded(&record(root)?))
-}
-
-fn is_given() -> bool {
-    std::env::var_os(BACKEND_VARIABLE).is_some_and(|value| !value.is_empty())
 }
 
 /// The file with the dylib's path and the paths of its sources, for one toolchain and for the

@@ -7,7 +7,7 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
-use cuda_builder::internal::Toolchain;
+use cuda_builder::internal::{Toolchain, prebuilt_backend};
 use cuda_toolkit::{Origin, Part, Toolkit};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -328,7 +328,9 @@ fn toolchain(consent: Consent) -> Result<Toolchain> {
     use cuda_builder::Error;
     let find = || -> Result<Toolchain, Error> {
         let mut toolchain = Toolchain::find()?;
-        toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
+        if prebuilt_backend()?.is_none() {
+            toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
+        }
         if let Ok(root) = toolchain.root.canonicalize() {
             toolchain.root = root;
         }

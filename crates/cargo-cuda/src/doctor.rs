@@ -37,10 +37,6 @@ pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
     };
     let mut dylib = None;
     if let Some(toolchain) = &toolchain {
-        if let Err(error) = toolchain.require("rustc-dev", "lib/rustlib/rustc-src") {
-            complete = false;
-            row("rustc-dev", &format!("MISSING: {error}"));
-        }
         match sysroot::find(&toolchain.root)? {
             Some(sysroot) => row("library", &sysroot.path.display().to_string()),
             None => row(
@@ -53,10 +49,17 @@ pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
                 row("backend", &path.display().to_string());
                 dylib = Some(path);
             }
-            Ok(None) => row(
-                "backend",
-                "not built yet; the first `cargo cuda run` builds it",
-            ),
+            Ok(None) => {
+                row(
+                    "backend",
+                    "not built yet; the first `cargo cuda run` builds it",
+                );
+                // The build needs it, a built backend does not.
+                if let Err(error) = toolchain.require("rustc-dev", "lib/rustlib/rustc-src") {
+                    complete = false;
+                    row("rustc-dev", &format!("MISSING: {error}"));
+                }
+            }
             Err(error) => {
                 complete = false;
                 row("backend", &format!("MISSING: {error:#}"));

@@ -5,7 +5,7 @@ use crate::messages::{self, Level, Progress, Report, Show};
 use crate::toolchain::Toolchain;
 use crate::{
     Arch, Artifact, CudaBuilder, DebugInfo, Emit, Error, OptLevel, Output, Profile, backend,
-    depinfo, embed, environment, output,
+    depinfo, distribution, embed, environment, output,
 };
 use cuda_toolkit::{Part, Toolkit, assemble};
 use std::collections::BTreeSet;
@@ -39,6 +39,7 @@ struct Session<'a> {
 pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
     for name in [
         backend::VARIABLE,
+        distribution::VARIABLE,
         messages::PROGRESS_VARIABLE,
         DUMP_VARIABLE,
     ]

@@ -1,5 +1,6 @@
 //! Errors, with messages that say what to do.
 
+use crate::distribution::VARIABLE as DISTRIBUTION;
 use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
 use cuda_toolkit::assemble::AssembleError;
 use std::fmt;
@@ -23,9 +24,23 @@ pub enum Error {
     /// The pinned toolchain lacks a component.
     NoComponent(&'static str),
     /// `RUSTC_CODEGEN_NVVM` names a file that does not exist.
-    NoBackend(PathBuf),
-    /// `RUSTC_CODEGEN_NVVM` is not set, and the backend's sources are not next to this crate.
-    NoBackendSources(PathBuf),
+    NoBackendFile(PathBuf),
+    /// There is no backend, and its published package cannot be fetched.
+    NoBackend {
+        /// The places that were searched, in order.
+        searched: Vec<String>,
+        /// The reason why cargo cannot fetch the package.
+        reason: String,
+    },
+    /// The directory is not a distribution, or that of another version.
+    Distribution {
+        /// The directory, which `RUST_NVVM_DIST` names or which is the default.
+        root: PathBuf,
+        /// Its versions; empty if it has none.
+        found: String,
+        /// The versions that this crate works with.
+        expected: String,
+    },
     /// The backend's sources do not compile; cargo's output is printed above.
     BackendBuild(String),
     /// libnvvm or libdevice was not found.
@@ -116,7 +131,8 @@ impl fmt::Display for Error {
             Error::NoRustup(reason) => write!(
                 f,
                 "device code needs the toolchain {TOOLCHAIN}, and rustup, which locates it, cannot be \
-                 run ({reason}); install rustup from https://rustup.rs, then run\n    {}",
+                 run ({reason}); install rustup from https://rustup.rs, then run\n    {}\nor unpack a \
+                 distribution and set {DISTRIBUTION} to its directory",
                 install_command()
             ),
             Error::NoToolchain => write!(
@@ -129,17 +145,41 @@ impl fmt::Display for Error {
                 "the toolchain {TOOLCHAIN} lacks the component {name}; run\n    \
                  rustup component add {name} --toolchain {TOOLCHAIN}"
             ),
-            Error::NoBackend(path) => write!(
+            Error::NoBackendFile(path) => write!(
                 f,
                 "RUSTC_CODEGEN_NVVM is set to `{}`, which does not exist",
                 path.display()
             ),
-            Error::NoBackendSources(path) => write!(
+            Error::NoBackend { searched, reason } => write!(
                 f,
-                "the backend's sources are not at `{}`: set RUSTC_CODEGEN_NVVM to a prebuilt \
-                 backend, or use cuda_builder from its git repository, which has both",
-                path.display()
+                "the compiler backend was not found; searched {}, and the package \
+                 rustc_codegen_nvvm {}:\n{reason}\nhelp: unpack a distribution and set \
+                 {DISTRIBUTION} to its directory, or use cuda_builder from its git repository {}",
+                searched.join(", "),
+                env!("CARGO_PKG_VERSION"),
+                env!("CARGO_PKG_REPOSITORY"),
             ),
+            Error::Distribution {
+                root,
+                found,
+                expected,
+            } => {
+                let lines = |text: &str| text.trim_end().replace('\n', ", ");
+                match found.is_empty() {
+                    true => write!(f, "`{}` is not a distribution", root.display())?,
+                    false => write!(
+                        f,
+                        "`{}` is a distribution of {}, or incomplete",
+                        root.display(),
+                        lines(found)
+                    )?,
+                }
+                write!(
+                    f,
+                    "; expected {}\nhelp: remove the directory, or set {DISTRIBUTION} to another one",
+                    lines(expected)
+                )
+            }
             Error::BackendBuild(output) => write!(
                 f,
                 "the backend does not compile; cargo's output is above{}",

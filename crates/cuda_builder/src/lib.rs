@@ -18,8 +18,12 @@
 //! the outer cargo (`depinfo`), so that nothing is rebuilt unnecessarily.
 //!
 //! # Environment variables
-//! - `RUSTC_CODEGEN_NVVM`: the backend's dylib. Without it, the backend is built from the sources
-//!   next to this crate.
+//! - `RUSTC_CODEGEN_NVVM`: the backend's dylib.
+//! - `RUST_NVVM_DIST`: the directory of a distribution, which has the pinned compiler and the
+//!   backend. The default is `rust-nvvm/VERSION` in `XDG_DATA_HOME` or `~/.local/share`, if it
+//!   exists. Without these two, the backend is built from the sources next to this crate (in a
+//!   clone of the repository or a git dependency) or from the published package
+//!   `rustc_codegen_nvvm` of the same version.
 //! - `CUDA_HOME`, `CUDA_PATH`: a CUDA toolkit, or the directory into which pip fetched libnvvm.
 //! - `CUDA_BUILDER_CACHE`: the directory of the cache of the backend, `core` and `alloc`, which all
 //!   projects of a user share. The default is `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`; if
@@ -33,6 +37,7 @@
 mod backend;
 mod depinfo;
 mod device_build;
+mod distribution;
 mod embed;
 mod environment;
 mod error;
@@ -50,11 +55,14 @@ pub use options::{CudaBuilder, DebugInfo, Emit, IntoArch, OptLevel, Profile};
 pub use output::{Artifact, Output};
 pub use toolchain::TOOLCHAIN;
 
-/// Internals for `cargo cuda`; not a stable interface.
+/// Internals for `cargo cuda` and `./x`; not a stable interface.
 #[doc(hidden)]
 pub mod internal {
-    pub use crate::backend::{Backend, VARIABLE as BACKEND_VARIABLE, find as find_backend};
+    pub use crate::backend::{Backend, find as find_backend, prebuilt as prebuilt_backend};
     pub use crate::device_build::DUMP_VARIABLE;
+    pub use crate::distribution::{
+        FILE as DISTRIBUTION_FILE, backend_in, description as distribution,
+    };
     pub use crate::environment::clean;
     pub use crate::messages::Progress;
     pub use crate::toolchain::Toolchain;

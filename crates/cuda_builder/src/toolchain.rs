@@ -5,6 +5,7 @@
 //! compiler.
 
 use crate::Error;
+use crate::distribution::Distribution;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::process::Command;
 pub const TOOLCHAIN: &str = "nightly-2026-10-28";
 
 /// The commit of that toolchain's compiler, which identifies it without rustup.
-const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
+pub(crate) const COMMIT: &str = "41089d07a0a2afc16adfe28a760d94d73d7298a4";
 
 /// An installed toolchain.
 #[derive(Debug, Clone)]
@@ -25,8 +26,12 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Locates the toolchain: the current compiler if it is the pinned one, otherwise rustup's.
+    /// Locates the toolchain: a distribution's, otherwise the current compiler if it is the pinned
+    /// one, otherwise rustup's.
     pub fn find() -> Result<Toolchain, Error> {
+        if let Some(distribution) = Distribution::find()? {
+            return Ok(distribution.toolchain());
+        }
         let in_use = std::env::var_os("RUSTC").and_then(|rustc| Toolchain::of(&rustc));
         let toolchain = match in_use {
             Some(toolchain) => toolchain,

@@ -4,7 +4,8 @@
 //! The backend and `nvvm` locate libnvvm and libdevice with this crate, `cuda_builder` locates
 //! ptxas, and `./x doctor` and `cargo cuda doctor` print what was found. This crate neither loads nor
 //! runs the files. It supports two layouts: a CUDA toolkit, and the directory that
-//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates.
+//! `pip install --target DIR nvidia-nvvm nvidia-cuda-nvcc` creates. Both depend on the operating
+//! system, as [`Platform`] describes.
 //!
 //! ```
 //! use cuda_toolkit::{Arch, Part};
@@ -20,20 +21,20 @@
 mod arch;
 pub mod assemble;
 mod fetch;
+mod platform;
 pub mod usage;
 
 pub use arch::{Arch, Dialect, UnknownArch, Variant};
 pub use fetch::{FetchError, fetch, find_pip};
+pub use platform::Platform;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The environment variables that name a CUDA toolkit, in order of precedence.
 pub const ENVIRONMENT: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
-
-/// The default installation directory of NVIDIA's installer.
-pub const SYSTEM_ROOT: &str = "/usr/local/cuda";
 
 /// The command that fetches all three files without a toolkit, for error messages. Append the
 /// destination directory.
@@ -44,18 +45,25 @@ pub const PIP_COMMAND: &str =
 pub const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
 
 /// Returns the directory of the user's cache, which all projects share: the one that
-/// [`CACHE_VARIABLE`] names, otherwise `rust-nvvm` in `XDG_CACHE_HOME` or `~/.cache`. `None` if the
-/// user has no home directory. The directory need not exist.
+/// [`CACHE_VARIABLE`] names, otherwise `rust-nvvm` in `XDG_CACHE_HOME`, in `LOCALAPPDATA` (Windows)
+/// or in `~/.cache`. `None` if the user has no home directory. The directory need not exist.
 pub fn user_cache() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(CACHE_VARIABLE) {
         return std::path::absolute(folder).ok();
     }
-    let folder = match variable("XDG_CACHE_HOME").map(PathBuf::from) {
-        Some(folder) if folder.is_absolute() => folder,
-        _ => PathBuf::from(variable("HOME")?).join(".cache"),
-    };
-    Some(folder.join("rust-nvvm"))
+    Platform::HOST.user_folder("XDG_CACHE_HOME", ".cache", variable)
+}
+
+/// Returns the directory for the user's data: `rust-nvvm` in `XDG_DATA_HOME`, in `LOCALAPPDATA`
+/// (Windows) or in `~/.local/share`. `None` if the user has no home directory. The directory need
+/// not exist.
+pub fn user_data() -> Option<PathBuf> {
+    Platform::HOST.user_folder("XDG_DATA_HOME", ".local/share", variable)
+}
+
+/// Returns the value of an environment variable, unless it is empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// One of the three files.
@@ -164,29 +172,36 @@ impl Toolkit {
     }
 }
 
-/// Searches for all parts in the directories named by `CUDA_HOME` and `CUDA_PATH`, in
-/// `/usr/local/cuda`, then in `extra`. The search for a part continues past directories without it.
+/// Searches for all parts in the directories named by `CUDA_HOME` and `CUDA_PATH`, in those of
+/// NVIDIA's installer ([`Platform::system_roots`]), then in `extra`. The search for a part
+/// continues past directories without it.
 pub fn find(extra: &[PathBuf]) -> Toolkit {
     let mut roots = Vec::new();
     for name in ENVIRONMENT {
-        if let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) {
+        if let Some(value) = variable(name) {
             roots.push((PathBuf::from(value), Origin::Environment(name)));
         }
     }
-    roots.push((PathBuf::from(SYSTEM_ROOT), Origin::System));
+    let system = Platform::HOST.system_roots();
+    roots.extend(system.into_iter().map(|root| (root, Origin::System)));
     roots.extend(extra.iter().map(|root| (root.clone(), Origin::Caller)));
     find_in(&roots)
 }
 
 /// Searches for all parts in the given directories only, in order.
 pub fn find_in(roots: &[(PathBuf, Origin)]) -> Toolkit {
+    find_for(Platform::HOST, roots)
+}
+
+/// As [`find_in`], for the programs and libraries of another platform.
+pub fn find_for(platform: Platform, roots: &[(PathBuf, Origin)]) -> Toolkit {
     let mut toolkit = Toolkit::default();
     for (root, origin) in roots {
         if toolkit.searched.contains(root) {
             continue;
         }
         toolkit.searched.push(root.clone());
-        let parts = Part::ALL.map(|part| find_part(root, part));
+        let parts = Part::ALL.map(|part| platform.find_part(root, part));
         if let Origin::Environment(name) = origin
             && parts.iter().all(Option::is_none)
         {
@@ -210,17 +225,6 @@ pub fn find_in(roots: &[(PathBuf, Origin)]) -> Toolkit {
     toolkit
 }
 
-/// Searches for one part in one directory.
-fn find_part(root: &Path, part: Part) -> Option<PathBuf> {
-    toolkit_folders(root).iter().find_map(|folder| match part {
-        Part::Libnvvm => ["nvvm/lib64", "nvvm/lib", "lib64", "lib"]
-            .iter()
-            .find_map(|lib| find_shared_library(&folder.join(lib), "libnvvm.so")),
-        Part::Libdevice => existing_file(folder.join("nvvm/libdevice/libdevice.10.bc")),
-        Part::Ptxas => existing_file(folder.join("bin/ptxas")),
-    })
-}
-
 /// Returns the directories in `root` that may have a toolkit's layout: `root` itself, then those that pip
 /// creates (`nvidia/cu13`, and `nvidia/cuda_nvcc` for CUDA 12), newest first.
 fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
@@ -234,26 +238,6 @@ fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
     pip.sort_by(|a, b| b.cmp(a));
     folders.extend(pip.into_iter().map(|(_, path)| path));
     folders
-}
-
-/// Returns `name` in `folder`, otherwise the file with the highest version suffix (`libnvvm.so.4`;
-/// pip's packages have no unversioned link).
-fn find_shared_library(folder: &Path, name: &str) -> Option<PathBuf> {
-    if let Some(path) = existing_file(folder.join(name)) {
-        return Some(path);
-    }
-    let mut versions: Vec<(Vec<u32>, PathBuf)> = entries(folder)
-        .filter_map(|(file, path)| {
-            let version = file.strip_prefix(name)?.strip_prefix('.')?;
-            let version = version
-                .split('.')
-                .map(|n| n.parse().ok())
-                .collect::<Option<_>>()?;
-            Some((version, existing_file(path)?))
-        })
-        .collect();
-    versions.sort();
-    versions.pop().map(|(_, path)| path)
 }
 
 /// Returns the entries of a directory with UTF-8 names; empty if the directory cannot be read.

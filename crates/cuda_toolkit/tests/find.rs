@@ -1,6 +1,6 @@
 //! `find_in` on directories with the layouts of a toolkit and of pip's packages.
 
-use cuda_toolkit::{Origin, Part, find_in};
+use cuda_toolkit::{Origin, Part, Platform, find_for, find_in};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +57,114 @@ fn toolkit_layout() {
     );
     assert_eq!(path_in(&folder, found.ptxas.as_ref()).unwrap(), "bin/ptxas");
     assert_eq!(found.missing().count(), 0);
+}
+
+/// Paths of libnvvm, libdevice and ptxas as each platform's toolkits and packages have them.
+#[test]
+fn layouts_of_platforms() {
+    let unix: [(&str, [&str; 3]); 4] = [
+        (
+            "toolkit of an Arm server or a Jetson board",
+            [
+                "nvvm/lib64/libnvvm.so.4",
+                "nvvm/libdevice/libdevice.10.bc",
+                "bin/ptxas",
+            ],
+        ),
+        (
+            "conda",
+            [
+                "nvvm/lib64/libnvvm.so.4.0.0",
+                "nvvm/libdevice/libdevice.10.bc",
+                "bin/ptxas",
+            ],
+        ),
+        (
+            "pip for CUDA 13, x86-64 and Arm",
+            [
+                "nvidia/cu13/lib/libnvvm.so.4",
+                "nvidia/cu13/nvvm/libdevice/libdevice.10.bc",
+                "nvidia/cu13/bin/ptxas",
+            ],
+        ),
+        (
+            "pip for CUDA 12",
+            [
+                "nvidia/cuda_nvcc/nvvm/lib64/libnvvm.so",
+                "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+                "nvidia/cuda_nvcc/bin/ptxas",
+            ],
+        ),
+    ];
+    let windows: [(&str, [&str; 3]); 4] = [
+        (
+            "CUDA 12",
+            [
+                "nvvm/bin/nvvm64_40_0.dll",
+                "nvvm/libdevice/libdevice.10.bc",
+                "bin/ptxas.exe",
+            ],
+        ),
+        (
+            "CUDA 13",
+            [
+                "nvvm/bin/x64/nvvm64_40_0.dll",
+                "nvvm/libdevice/libdevice.10.bc",
+                "bin/ptxas.exe",
+            ],
+        ),
+        (
+            "pip for CUDA 13",
+            [
+                "nvidia/cu13/bin/x86_64/nvvm64_40_0.dll",
+                "nvidia/cu13/nvvm/libdevice/libdevice.10.bc",
+                "nvidia/cu13/bin/ptxas.exe",
+            ],
+        ),
+        (
+            "pip for CUDA 12",
+            [
+                "nvidia/cuda_nvcc/nvvm/bin/nvvm64_40_0.dll",
+                "nvidia/cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+                "nvidia/cuda_nvcc/bin/ptxas.exe",
+            ],
+        ),
+    ];
+    let other = |platform| match platform {
+        Platform::Unix => Platform::Windows,
+        Platform::Windows => Platform::Unix,
+    };
+    let all = [(Platform::Unix, unix), (Platform::Windows, windows)];
+    for (platform, layouts) in all {
+        for (number, (name, files)) in layouts.into_iter().enumerate() {
+            let folder = Folder::new(&format!("{platform:?}-{number}"), &files);
+            let found = find_for(platform, &[folder.root()]);
+            let paths = Part::ALL.map(|part| path_in(&folder, found.get(part)));
+            assert_eq!(paths, files.map(|file| Some(file.to_owned())), "{name}");
+            // Libraries and programs of another platform are not used.
+            let found = find_for(other(platform), &[folder.root()]);
+            let missing: Vec<Part> = found.missing().collect();
+            assert_eq!(missing, [Part::Libnvvm, Part::Ptxas], "{name}");
+        }
+    }
+}
+
+#[test]
+fn highest_version_of_a_dll() {
+    let folder = Folder::new(
+        "dlls",
+        &[
+            "nvvm/bin/nvvm64_33_0.dll",
+            "nvvm/bin/nvvm64_40_0.dll",
+            "nvvm/bin/nvvm64_9_9.dll",
+            "nvvm/bin/nvvm64_50_0.dll.old",
+        ],
+    );
+    let found = find_for(Platform::Windows, &[folder.root()]);
+    assert_eq!(
+        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        "nvvm/bin/nvvm64_40_0.dll"
+    );
 }
 
 #[test]

@@ -27,11 +27,18 @@ pub enum LoadError {
 }
 
 /// The names under which the driver library is searched, in order: first on the loader's search
-/// path, then at WSL's path, which the search path may lack.
-#[cfg(not(windows))]
-const LIBRARIES: &[&str] = &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"];
-#[cfg(windows)]
-const LIBRARIES: &[&str] = &["nvcuda.dll"];
+/// path, then at the paths of WSL and of Jetson boards, which the search path may lack.
+const LIBRARIES: &[&str] = if cfg!(windows) {
+    &["nvcuda.dll"]
+} else if cfg!(target_arch = "aarch64") {
+    &[
+        "libcuda.so.1",
+        "/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1",
+        "/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
+    ]
+} else {
+    &["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"]
+};
 
 /// Older names of functions, for drivers that lack the newer ones.
 const OLDER_NAMES: &[(&str, &str)] = &[

@@ -3,6 +3,15 @@
 //! Nothing is linked: [`Functions::open`] loads the library from a path and resolves its functions.
 //! The crate `nvvm` is the safe wrapper. Names and semantics are those of NVIDIA's libNVVM API
 //! manual.
+//!
+//! ```no_run
+//! // SAFETY: the file is libnvvm.
+//! let nvvm = unsafe { libnvvm_sys::Functions::open("/usr/local/cuda/nvvm/lib64/libnvvm.so")? };
+//! let (mut major, mut minor) = (0, 0);
+//! // SAFETY: the pointers are valid for the call.
+//! unsafe { (nvvm.nvvmVersion)(&mut major, &mut minor) };
+//! # Ok::<(), libnvvm_sys::LoadError>(())
+//! ```
 
 #![allow(non_camel_case_types, non_snake_case)] // the names are the manual's
 

@@ -143,6 +143,7 @@ impl Status {
         })
     }
 
+    #[cfg(target_os = "linux")]
     pub(crate) fn to_result(self) -> nvvmResult {
         match self {
             Status::OutOfMemory => result::NVVM_ERROR_OUT_OF_MEMORY,

@@ -14,19 +14,36 @@
 //! # Ok(()) }
 //! ```
 
+#[cfg(target_os = "linux")]
 mod bounded;
+#[cfg(unix)]
 mod crash;
 mod error;
 mod library;
 mod log;
 mod options;
+mod outcome;
 mod program;
+#[cfg(not(target_os = "linux"))]
+mod unbounded;
 
-pub use bounded::{Bound, Outcome, Slow, in_child};
+#[cfg(target_os = "linux")]
+pub use bounded::in_child;
 pub use cuda_toolkit::{Arch, Dialect, UnknownArch, Variant};
 pub use error::{Error, Stage, Status};
 pub use libnvvm_sys::LoadError;
 pub use library::{IrVersion, Library, Version};
 pub use log::{LogEntry, Severity, parse_log};
 pub use options::{DebugInfo, OptLevel, Options};
+pub use outcome::{Bound, Outcome, Slow};
 pub use program::Program;
+#[cfg(not(target_os = "linux"))]
+pub use unbounded::in_child;
+
+/// Runs `run`. A crash of libnvvm is reported as the system does: there are no signals.
+#[cfg(not(unix))]
+mod crash {
+    pub(crate) fn with_crash_message<T>(_text: &str, run: impl FnOnce() -> T) -> T {
+        run()
+    }
+}

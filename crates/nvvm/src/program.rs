@@ -121,6 +121,7 @@ impl Program {
     }
 
     /// Compiles, and returns libnvvm's result with its output, or with its log on failure.
+    #[cfg(target_os = "linux")]
     pub(crate) fn compile_raw(&mut self, options: &Options, traced: bool) -> (i32, Vec<u8>) {
         let functions = self.library.functions();
         let compile = functions.nvvmCompileProgram;
@@ -174,6 +175,7 @@ impl Program {
     }
 
     /// Creates the error of a failed compilation from its log.
+    #[cfg(target_os = "linux")]
     pub(crate) fn compile_failure(
         &mut self,
         options: &Options,

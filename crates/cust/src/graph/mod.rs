@@ -43,6 +43,8 @@ mod capture;
 mod conditional;
 mod exec;
 mod nodes;
+#[cfg(unix)]
+mod semaphores;
 
 use std::any::Any;
 use std::ffi::c_void;

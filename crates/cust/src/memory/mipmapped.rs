@@ -70,6 +70,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
     }
 
     /// Wraps a mipmapped array in memory that `memory` owns.
+    #[cfg(unix)]
     pub(crate) fn of_raw(
         context: Context,
         handle: CUmipmappedArray,

@@ -61,6 +61,7 @@ pub use device_slice::{DeviceSlice, DeviceSliceMut};
 pub use growable::GrowableBuffer;
 pub use locked::LockedBuffer;
 pub use mipmapped::MipmappedArray;
+#[cfg(unix)]
 pub(crate) use pitched::array_description;
 pub use pitched::{Array, ArrayElement, ArrayFlags, Extent, Parts, PitchedBuffer, Volume};
 pub use pointer::DevicePointer;

@@ -81,14 +81,18 @@ functions! {
 
 /// The names and paths to search for the library: the loader's search path, then the usual location
 /// of the CUDA toolkit.
-const LIBRARIES: &[&str] = &[
-    "libnvJitLink.so.13",
-    "libnvJitLink.so.12",
-    "libnvJitLink.so",
-    "/usr/local/cuda/lib64/libnvJitLink.so",
-    "/usr/local/cuda/lib64/libnvJitLink.so.13",
-    "/usr/local/cuda/lib64/libnvJitLink.so.12",
-];
+const LIBRARIES: &[&str] = if cfg!(windows) {
+    &["nvJitLink_130_0.dll", "nvJitLink_120_0.dll"]
+} else {
+    &[
+        "libnvJitLink.so.13",
+        "libnvJitLink.so.12",
+        "libnvJitLink.so",
+        "/usr/local/cuda/lib64/libnvJitLink.so",
+        "/usr/local/cuda/lib64/libnvJitLink.so.13",
+        "/usr/local/cuda/lib64/libnvJitLink.so.12",
+    ]
+};
 
 /// The oldest architecture that nvJitLink supports.
 const OLDEST: u32 = 50;
