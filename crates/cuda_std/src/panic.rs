@@ -213,12 +213,7 @@ mod device {
     /// according to `kind`.
     #[cold]
     #[inline(always)]
-    fn report_failure(
-        kind: u32,
-        [a, b, c]: [usize; 3],
-        text: &str,
-        location: &Location<'_>,
-    ) -> ! {
+    fn report_failure(kind: u32, [a, b, c]: [usize; 3], text: &str, location: &Location<'_>) -> ! {
         __cuda_std_report_failure(kind, a, b, c, text.as_ptr(), text.len(), location)
     }
 
@@ -303,8 +298,9 @@ mod device {
                     }
                 }
                 // SAFETY: these are the parts of a `&str`.
-                None => report
-                    .push(unsafe { str::from_utf8_unchecked(from_raw_parts(text, text_len)) }),
+                None => {
+                    report.push(unsafe { str::from_utf8_unchecked(from_raw_parts(text, text_len)) })
+                }
             }
             report.complete();
         }

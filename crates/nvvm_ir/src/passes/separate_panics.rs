@@ -60,7 +60,7 @@ fn is_panic(module: &Module, block: Block) -> bool {
             .iter()
             .filter_map(|&inst| module.inst(inst).map(|data| &data.kind))
     };
-    let ends = matches!(kinds().last(), Some(InstKind::Unreachable));
+    let ends = matches!(kinds().next_back(), Some(InstKind::Unreachable));
     let merges = matches!(kinds().next(), Some(InstKind::Phi(_)));
     let calls = kinds().any(|kind| matches!(kind, InstKind::Call(call) if call.noreturn));
     let plain = kinds().all(|kind| match kind {
