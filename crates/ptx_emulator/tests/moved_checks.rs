@@ -498,10 +498,8 @@ fn grid_stride(rng: &mut Rng) -> (String, bool) {
     text.line("add.s64 %rd8, %rd4, %rd2;");
     let own = text.op("%rd", "mul.lo.s64", "%rd5, %bound");
     let own = text.op("%rd", "add.s64", &format!("{own}, %rd4"));
-    let mut labels = 0;
-    for _ in 0..text.rng.u32(1..4) {
-        let skip = format!("$S{labels}");
-        labels += 1;
+    for number in 0..text.rng.u32(1..4) {
+        let skip = format!("$S{number}");
         for _ in 0..text.rng.u32(..3) {
             text.guard("%rd4", "%rd5", &skip);
         }

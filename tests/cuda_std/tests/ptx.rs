@@ -10,6 +10,11 @@ fn kernel(name: &str) -> &'static str {
     &rest[..rest.find("\n}").expect("it ends")]
 }
 
+/// Returns a kernel's PTX without the panics at its end, which read strings.
+fn without_panics(kernel: &str) -> &str {
+    &kernel[..kernel.find("\n$L__panic").unwrap_or(kernel.len())]
+}
+
 /// Returns the opcodes of loads and stores, except those of parameters.
 fn accesses(text: &str) -> Vec<&str> {
     let words = text.split_whitespace();
@@ -28,7 +33,7 @@ fn safe_kernels_access_memory_by_its_space() {
         "safe_histogram",
     ];
     for name in kernels {
-        let accesses = accesses(kernel(name));
+        let accesses = accesses(without_panics(kernel(name)));
         assert!(!accesses.is_empty(), "{name}");
         for access in accesses {
             let space = access.split('.').nth(1).unwrap_or_default();
