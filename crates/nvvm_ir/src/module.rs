@@ -498,6 +498,16 @@ impl Module {
         self.inst(last)?.kind.is_terminator().then_some(last)
     }
 
+    /// Removes the values of predecessors for which `keep` is false from the phis of a block.
+    pub(crate) fn retain_incoming(&mut self, block: Block, keep: impl Fn(Block) -> bool) {
+        for inst in self.block(block).insts.clone() {
+            match self.inst_mut(inst).map(|data| &mut data.kind) {
+                Some(InstKind::Phi(incoming)) => incoming.retain(|&(_, from)| keep(from)),
+                _ => break,
+            }
+        }
+    }
+
     /// Appends an instruction to a block without checking it; see [`crate::Builder`].
     pub(crate) fn push_inst(
         &mut self,

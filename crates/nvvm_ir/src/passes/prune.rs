@@ -53,12 +53,7 @@ fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block)
         if successor == target {
             continue;
         }
-        for inst in module.block(successor).insts.clone() {
-            match module.inst_mut(inst).map(|inst| &mut inst.kind) {
-                Some(InstKind::Phi(incoming)) => incoming.retain(|(_, from)| *from != block),
-                _ => break,
-            }
-        }
+        module.retain_incoming(successor, |from| from != block);
     }
     if let Some(inst) = module.inst_mut(terminator) {
         inst.kind = InstKind::Br(target);

@@ -1,7 +1,6 @@
 //! `remove_unreachable_blocks`, which removes code that never runs before libnvvm and other passes
 //! see it.
 
-use crate::inst::InstKind;
 use crate::module::Module;
 use crate::value::{Block, Func};
 
@@ -47,11 +46,6 @@ fn remove_in(module: &mut Module, func: Func, reached: &mut [bool]) {
         .blocks
         .retain(|&block| is_reached(block));
     for block in module.func(func).blocks.clone() {
-        for inst in module.block(block).insts.clone() {
-            match module.inst_mut(inst).map(|data| &mut data.kind) {
-                Some(InstKind::Phi(incoming)) => incoming.retain(|(_, from)| is_reached(*from)),
-                _ => break,
-            }
-        }
+        module.retain_incoming(block, is_reached);
     }
 }

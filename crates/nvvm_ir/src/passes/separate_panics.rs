@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::flow::Flow;
 use crate::inst::InstKind;
 use crate::module::Module;
 use crate::value::{Block, Func, Value};
@@ -22,31 +23,26 @@ const COPIES: usize = 256;
 pub fn separate_panics(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
-        let mut predecessors: HashMap<Block, Vec<Block>> = HashMap::new();
         let blocks = module.func(func).blocks.clone();
-        for &block in &blocks {
-            let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
-            for to in terminator.iter().flat_map(|data| data.kind.successors()) {
-                let known = predecessors.entry(to).or_default();
-                if !known.contains(&block) {
-                    known.push(block);
-                }
-            }
+        if !blocks.iter().any(|&block| is_panic(module, block)) {
+            continue;
         }
+        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let flow = Flow::new(module, func, |block| index[&block]);
         let mut copies = 0;
-        for block in blocks {
-            let Some(from) = predecessors.get(&block).filter(|from| from.len() > 1) else {
-                continue;
-            };
-            if !is_panic(module, block) || copies + from.len() > COPIES {
+        for (at, &block) in blocks.iter().enumerate() {
+            let mut from = flow.predecessors(at).to_vec();
+            from.dedup();
+            if from.len() < 2 || !is_panic(module, block) || copies + from.len() > COPIES {
                 continue;
             }
             copies += from.len();
             // The block itself remains for the first predecessor.
             for &from in &from[1..] {
-                copy_for(module, func, block, from);
+                copy_for(module, func, block, blocks[from as usize]);
             }
-            keep_incoming(module, block, from[0]);
+            let first = blocks[from[0] as usize];
+            module.retain_incoming(block, |from| from == first);
         }
     }
 }
@@ -97,36 +93,11 @@ fn copy_for(module: &mut Module, func: Func, block: Block, from: Block) {
         values.insert(inst, new);
     }
     let terminator = module.terminator(from);
-    let retarget = |to: &mut Block| {
-        if *to == block {
-            *to = copy;
-        }
-    };
-    match terminator
-        .and_then(|inst| module.inst_mut(inst))
-        .map(|data| &mut data.kind)
-    {
-        Some(InstKind::Br(to)) => retarget(to),
-        Some(InstKind::CondBr {
-            then, otherwise, ..
-        }) => {
-            retarget(then);
-            retarget(otherwise);
-        }
-        Some(InstKind::Switch { default, cases, .. }) => {
-            retarget(default);
-            cases.iter_mut().for_each(|(_, to)| retarget(to));
-        }
-        _ => {}
-    }
-}
-
-/// Removes the incoming values of all other predecessors.
-fn keep_incoming(module: &mut Module, block: Block, from: Block) {
-    for inst in module.block(block).insts.clone() {
-        match module.inst_mut(inst).map(|data| &mut data.kind) {
-            Some(InstKind::Phi(incoming)) => incoming.retain(|(_, block)| *block == from),
-            _ => break,
-        }
+    if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
+        data.kind.for_each_successor_mut(|to| {
+            if *to == block {
+                *to = copy;
+            }
+        });
     }
 }
