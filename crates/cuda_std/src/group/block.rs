@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::lanes::Present;
+use super::lanes::{Present, distances};
 use super::{Group, warp as own_warp};
 use crate::AnyBits;
 use crate::atomic::{Atomic, Ordering};
@@ -225,7 +225,7 @@ fn exchange<T: AnyBits + Copy>(
             // Each lane loads one warp's value; the distance doubles with each step.
             let mask = lanes.all();
             let mut up_to = slots.add(lane.min(count - 1) as usize).cast::<T>().read();
-            let mut step = |distance: u32| {
+            distances(|distance| {
                 if distance < count {
                     let takes = lane >= distance && lane < count;
                     let from = if takes { lane - distance } else { lane };
@@ -234,12 +234,7 @@ fn exchange<T: AnyBits + Copy>(
                         up_to = f(other, up_to);
                     }
                 }
-            };
-            step(1);
-            step(2);
-            step(4);
-            step(8);
-            step(16);
+            });
             let before = warp::shuffle(mask, up_to, number.saturating_sub(1));
             let before = if number == 0 { None } else { Some(before) };
             return (before, warp::shuffle(mask, up_to, count - 1));

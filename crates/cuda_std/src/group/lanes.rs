@@ -284,6 +284,17 @@ fn lowest(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
 
+/// Calls `step` with the distances of the steps of a reduction or scan over 32 lanes. Written out,
+/// so that it does not depend on LLVM whether the steps are unrolled.
+#[inline(always)]
+pub(super) fn distances(mut step: impl FnMut(u32)) {
+    step(1);
+    step(2);
+    step(4);
+    step(8);
+    step(16);
+}
+
 impl Present {
     #[inline(always)]
     pub(super) fn of<G: Lanes>(group: &G) -> Present {
@@ -330,19 +341,14 @@ impl Present {
     pub(super) fn reduce<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
         if self.is_full_warp() {
-            let mut step = |distance: u32| {
+            distances(|distance| {
                 let other = warp::shuffle_xor(u32::MAX, value, distance);
                 let (low, high) = match self.lane & distance {
                     0 => (value, other),
                     _ => (other, value),
                 };
                 value = f(low, high);
-            };
-            step(1);
-            step(2);
-            step(4);
-            step(8);
-            step(16);
+            });
             return value;
         }
         let mut distance = 1;
@@ -385,17 +391,12 @@ impl Present {
     pub(super) fn inclusive_scan<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
         if self.is_full_warp() {
-            let mut step = |distance: u32| {
+            distances(|distance| {
                 let other = warp::shuffle_up(u32::MAX, value, distance);
                 if self.lane >= distance {
                     value = f(other, value);
                 }
-            };
-            step(1);
-            step(2);
-            step(4);
-            step(8);
-            step(16);
+            });
             return value;
         }
         let mut distance = 1;
