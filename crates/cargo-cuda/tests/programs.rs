@@ -622,8 +622,8 @@ fn generic_kernels_run(project: &Path, manifest: &str, run: &dyn Fn() -> String)
 /// compiler has to report there, as the cases of `tests/ui` do.
 fn errors_have_their_places(directory: &Path) {
     let mut cases = Vec::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
-    for entry in std::fs::read_dir(folder).unwrap() {
+    let errors = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors");
+    for entry in std::fs::read_dir(errors).unwrap() {
         cases.push(Case::read(&entry.unwrap().path()).unwrap());
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
@@ -666,9 +666,9 @@ fn errors_have_their_places(directory: &Path) {
 fn samples_run(directory: &Path) {
     const MODULES: [&str; 2] = ["language", "reductions"];
     let samples = repository().join("tests/samples");
-    let modules = |folder: &str, visibility: &str| -> String {
+    let modules = |parent: &str, visibility: &str| -> String {
         let declare = |name: &&str| {
-            let file = samples.join(folder).join(name).with_extension("rs");
+            let file = samples.join(parent).join(name).with_extension("rs");
             format!("#[path = {file:?}]\n{visibility}mod {name};\n")
         };
         MODULES.iter().map(declare).collect()

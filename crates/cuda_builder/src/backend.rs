@@ -207,10 +207,10 @@ mod tests {
 
     impl Registry {
         fn new(name: &str) -> Registry {
-            let folder =
+            let directory =
                 std::env::temp_dir().join(format!("backend-{name}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&folder);
-            let registry = Registry(folder);
+            let _ = fs::remove_dir_all(&directory);
+            let registry = Registry(directory);
             registry.write(
                 ".cargo/config.toml",
                 "[source.crates-io]\nreplace-with = \"here\"\n\n\

@@ -90,10 +90,10 @@ mod tests {
 
     #[test]
     fn the_named_directory_precedes_the_usual_one() {
-        let folder = std::env::temp_dir().join(format!("distribution-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let directory = std::env::temp_dir().join(format!("distribution-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
         let make = |name: &str, text: &str| {
-            let root = folder.join(name);
+            let root = directory.join(name);
             fs::create_dir_all(root.join("lib")).unwrap();
             fs::write(root.join(FILE), text).unwrap();
             fs::write(backend_in(&root), "").unwrap();
@@ -111,7 +111,7 @@ mod tests {
             Some(named.clone())
         );
         assert_eq!(find(None, Some(&usual)).unwrap(), Some(usual.clone()));
-        let missing = folder.join("missing");
+        let missing = directory.join("missing");
         assert_eq!(find(None, Some(&missing)).unwrap(), None);
         assert_eq!(find(None, None).unwrap(), None);
         // Neither ignored nor used.
@@ -127,6 +127,6 @@ mod tests {
         assert!(text.contains("rust-nvvm 0.0.1"), "{text}");
         fs::remove_file(backend_in(&named)).unwrap();
         assert!(find(Some(&named), None).is_err());
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -51,14 +51,14 @@ pub fn user_cache() -> Option<PathBuf> {
     if let Some(folder) = variable(CACHE_VARIABLE) {
         return std::path::absolute(folder).ok();
     }
-    Platform::HOST.user_folder("XDG_CACHE_HOME", ".cache", variable)
+    Platform::HOST.user_directory("XDG_CACHE_HOME", ".cache", variable)
 }
 
 /// Returns the directory for the user's data: `rust-nvvm` in `XDG_DATA_HOME`, in `LOCALAPPDATA`
 /// (Windows) or in `~/.local/share`. `None` if the user has no home directory. The directory need
 /// not exist.
 pub fn user_data() -> Option<PathBuf> {
-    Platform::HOST.user_folder("XDG_DATA_HOME", ".local/share", variable)
+    Platform::HOST.user_directory("XDG_DATA_HOME", ".local/share", variable)
 }
 
 /// Returns the value of an environment variable, unless it is empty.

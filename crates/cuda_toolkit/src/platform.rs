@@ -39,23 +39,23 @@ impl Platform {
 
     /// Returns `rust-nvvm` in the directory that the environment variable `xdg` names, in
     /// `LOCALAPPDATA` (Windows), or in `below` of the home directory.
-    pub(crate) fn user_folder(
+    pub(crate) fn user_directory(
         self,
         xdg: &str,
         below: &str,
         variable: impl Fn(&str) -> Option<OsString>,
     ) -> Option<PathBuf> {
         let absolute = |name| {
-            let folder = variable(name).map(PathBuf::from);
-            folder.filter(|folder| folder.is_absolute())
+            let directory = variable(name).map(PathBuf::from);
+            directory.filter(|directory| directory.is_absolute())
         };
         let local = || match self {
             Platform::Unix => None,
             Platform::Windows => variable("LOCALAPPDATA").map(PathBuf::from),
         };
         let home = || Some(PathBuf::from(variable("HOME")?).join(below));
-        let folder = absolute(xdg).or_else(local).or_else(home)?;
-        Some(folder.join("rust-nvvm"))
+        let directory = absolute(xdg).or_else(local).or_else(home)?;
+        Some(directory.join("rust-nvvm"))
     }
 
     /// Searches for one part in one directory.
@@ -69,18 +69,20 @@ impl Platform {
             Platform::Unix => "bin/ptxas",
             Platform::Windows => "bin/ptxas.exe",
         };
-        toolkit_folders(root).iter().find_map(|folder| match part {
-            Part::Libnvvm => libraries
-                .iter()
-                .find_map(|library| self.find_libnvvm(&folder.join(library))),
-            Part::Libdevice => existing_file(folder.join("nvvm/libdevice/libdevice.10.bc")),
-            Part::Ptxas => existing_file(folder.join(ptxas)),
-        })
+        toolkit_folders(root)
+            .iter()
+            .find_map(|directory| match part {
+                Part::Libnvvm => libraries
+                    .iter()
+                    .find_map(|library| self.find_libnvvm(&directory.join(library))),
+                Part::Libdevice => existing_file(directory.join("nvvm/libdevice/libdevice.10.bc")),
+                Part::Ptxas => existing_file(directory.join(ptxas)),
+            })
     }
 
     /// Returns the libnvvm with the highest version in a directory. A library without a version,
     /// which only toolkits for Unix have, precedes all others.
-    fn find_libnvvm(self, folder: &Path) -> Option<PathBuf> {
+    fn find_libnvvm(self, directory: &Path) -> Option<PathBuf> {
         let version = |file: &str| match self {
             // `libnvvm.so.4.0.0`
             Platform::Unix => {
@@ -96,16 +98,16 @@ impl Platform {
                 numbers(version, '_')
             }
         };
-        let versions = entries(folder)
+        let versions = entries(directory)
             .filter_map(|(file, path)| Some((version(&file)?, existing_file(path)?)));
         versions.max().map(|(_, path)| path)
     }
 }
 
 /// Returns the directories of a directory named by versions, such as `v13.0`, newest first.
-fn installed(folder: &Path) -> Vec<PathBuf> {
+fn installed(directory: &Path) -> Vec<PathBuf> {
     let version = |name: &str| numbers(name.strip_prefix('v')?, '.');
-    let mut found: Vec<(Vec<u32>, PathBuf)> = entries(folder)
+    let mut found: Vec<(Vec<u32>, PathBuf)> = entries(directory)
         .filter_map(|(name, path)| Some((version(&name)?, path)))
         .collect();
     found.sort_by(|a, b| b.cmp(a));
@@ -121,46 +123,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_the_user() {
-        let folder = |platform: Platform, variables: &[(&str, &str)]| {
+    fn directories_of_the_user() {
+        let directory = |platform: Platform, variables: &[(&str, &str)]| {
             let variable = |name: &str| {
                 let value = variables.iter().find(|(of, _)| *of == name);
                 value.map(|(_, value)| OsString::from(value))
             };
-            platform.user_folder("XDG_CACHE_HOME", ".cache", variable)
+            platform.user_directory("XDG_CACHE_HOME", ".cache", variable)
         };
         let path = |path: &str| Some(PathBuf::from(path));
         let home = ("HOME", "/home/u");
         assert_eq!(
-            folder(Platform::Unix, &[home, ("XDG_CACHE_HOME", "/c")]),
+            directory(Platform::Unix, &[home, ("XDG_CACHE_HOME", "/c")]),
             path("/c/rust-nvvm")
         );
         // The specification ignores relative paths.
         assert_eq!(
-            folder(Platform::Unix, &[home, ("XDG_CACHE_HOME", "c")]),
+            directory(Platform::Unix, &[home, ("XDG_CACHE_HOME", "c")]),
             path("/home/u/.cache/rust-nvvm")
         );
         let local = ("LOCALAPPDATA", "/local");
         assert_eq!(
-            folder(Platform::Unix, &[home, local]),
+            directory(Platform::Unix, &[home, local]),
             path("/home/u/.cache/rust-nvvm")
         );
         assert_eq!(
-            folder(Platform::Windows, &[home, local]),
+            directory(Platform::Windows, &[home, local]),
             path("/local/rust-nvvm")
         );
-        assert_eq!(folder(Platform::Windows, &[]), None);
+        assert_eq!(directory(Platform::Windows, &[]), None);
     }
 
     #[test]
     fn installed_toolkits_are_ordered_by_version() {
-        let folder = std::env::temp_dir().join(format!("installed-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("installed-{}", std::process::id()));
         for name in ["v12.9", "v13.0", "v9.2", "v13.10", "other"] {
-            std::fs::create_dir_all(folder.join(name)).unwrap();
+            std::fs::create_dir_all(directory.join(name)).unwrap();
         }
-        let expected = ["v13.10", "v13.0", "v12.9", "v9.2"].map(|name| folder.join(name));
-        assert_eq!(installed(&folder), expected);
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(installed(&folder).is_empty());
+        let expected = ["v13.10", "v13.0", "v12.9", "v9.2"].map(|name| directory.join(name));
+        assert_eq!(installed(&directory), expected);
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(installed(&directory).is_empty());
     }
 }
