@@ -441,6 +441,23 @@ pub struct Instruction<'a> {
     pub line: u32,
 }
 
+impl<'a> Instruction<'a> {
+    /// Creates an instruction without a guard that no line of the text has.
+    pub(crate) fn new(
+        opcode: &'a str,
+        modifiers: &[&'a str],
+        operands: Vec<Operand<'a>>,
+    ) -> Instruction<'a> {
+        Instruction {
+            guard: None,
+            opcode,
+            modifiers: modifiers.to_vec(),
+            operands,
+            line: 0,
+        }
+    }
+}
+
 /// `@p` or `@!p`.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard<'a> {

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use crate::dead::visit_operand;
 use crate::optimize::Names;
 use crate::optimize::instructions::{instructions, rename};
+use crate::rewrite::instruction;
 use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
 
 /// The first characters of the label of an inlined function, which a number, `_` and the function's
@@ -403,20 +404,6 @@ fn bits(ty: Type) -> Type {
     } else {
         Type::B32
     }
-}
-
-fn instruction<'a>(
-    opcode: &'a str,
-    modifiers: &[&'static str],
-    operands: Vec<Operand<'a>>,
-) -> Statement<'a> {
-    Statement::Instruction(Instruction {
-        guard: None,
-        opcode,
-        modifiers: modifiers.to_vec(),
-        operands,
-        line: 0,
-    })
 }
 
 /// Returns a body in which jumps to inlined functions are calls again, without the copies of the

@@ -34,6 +34,15 @@ pub fn replace<'a>(
     count
 }
 
+/// Returns a new instruction as a statement.
+pub fn instruction<'a>(
+    opcode: &'a str,
+    modifiers: &[&'a str],
+    operands: Vec<Operand<'a>>,
+) -> Statement<'a> {
+    Statement::Instruction(Instruction::new(opcode, modifiers, operands))
+}
+
 /// Returns an instruction of a replacement block, with the original's guard and line.
 pub fn step<'a>(
     of: &Instruction<'a>,

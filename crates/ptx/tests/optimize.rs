@@ -339,18 +339,22 @@ const NEIGHBORS: &str = "
     shl.b64 %rd15, %rd11, 2; add.s64 %rd16, %rd1, %rd15; ld.global.nc.u32 %r5, [%rd16];
     add.s32 %r6, %r4, %r5; st.global.u32 [%rd3], %r6;";
 
-#[test]
-fn indices_of_the_first_iteration_have_32_bits() {
+/// The panics of these checks.
+fn panics_of_neighbors() -> String {
     let panics = [
         ("$A", "%rd9"),
         ("$B", "%rd10"),
         ("$C", "%rd11"),
         ("$D", "%rd12"),
     ];
-    let panics: String = panics
+    panics
         .map(|(label, index)| panic_with(label, index))
-        .concat();
-    let text = optimized(&(grid_stride(NEIGHBORS) + &panics));
+        .concat()
+}
+
+#[test]
+fn indices_of_the_first_iteration_have_32_bits() {
+    let text = optimized(&(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
     // If the lengths are small, the copy runs, otherwise the loop.
     assert!(text.contains("or.b64"), "{text}");
     let small = lines(&text, "setp.lt.u64", "@!");
@@ -370,16 +374,7 @@ fn indices_of_the_first_iteration_have_32_bits() {
 fn registers_of_unknown_range_keep_64_bits() {
     // An index that is loaded may have any value.
     let element = format!("ld.global.nc.u64 %rd5, [%rd3];{NEIGHBORS}");
-    let panics = [
-        ("$A", "%rd9"),
-        ("$B", "%rd10"),
-        ("$C", "%rd11"),
-        ("$D", "%rd12"),
-    ];
-    let panics: String = panics
-        .map(|(label, index)| panic_with(label, index))
-        .concat();
-    let text = optimized(&(grid_stride(&element) + &panics));
+    let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
     assert!(!text.contains("sub.s32"), "{text}");
 }
 

@@ -78,6 +78,30 @@ impl Text<'_> {
         );
     }
 
+    /// Returns the module with the kernel. `words` are further 32-bit registers besides `%acc`.
+    fn finish(self, words: &str) -> String {
+        let params: Vec<String> = (0..PARAMS.len())
+            .map(|index| format!(".param .u64 k_param_{index}"))
+            .collect();
+        let registers: Vec<String> = (PARAMS.iter())
+            .map(|name| format!(".reg .b64 %{name};"))
+            .collect();
+        let count = self.count + 1;
+        let words = match words {
+            "" => "%acc".to_owned(),
+            words => format!("%acc, {words}"),
+        };
+        format!(
+            ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
+             .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
+             .reg .b32 {words};\n    {}\n{}{}}}\n",
+            params.join(", "),
+            registers.join(" "),
+            self.body,
+            self.panics
+        )
+    }
+
     fn address(&mut self, base: &str, index: &str) -> String {
         let bytes = self.op("%rd", "shl.b64", &format!("{index}, 2"));
         self.op("%rd", "add.s64", &format!("{base}, {bytes}"))
@@ -299,22 +323,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     text.line("$end:\n    add.s32 %again, %again, 1;");
     text.line("setp.lt.u32 %p1, %again, 2;\n    @%p1 bra $again;");
     text.line("st.global.u32 [%report+24], %acc;\n    ret;");
-    let params: Vec<String> = (0..PARAMS.len())
-        .map(|index| format!(".param .u64 k_param_{index}"))
-        .collect();
-    let registers: Vec<String> = (PARAMS.iter())
-        .map(|name| format!(".reg .b64 %{name};"))
-        .collect();
-    let count = text.count + 1;
-    let text = format!(
-        ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
-         .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
-         .reg .b32 %acc, %again, %start32, %bound32, %stride32, %offset32;\n    {}\n{}{}}}\n",
-        params.join(", "),
-        registers.join(" "),
-        text.body,
-        text.panics
-    );
+    let text = text.finish("%again, %start32, %bound32, %stride32, %offset32");
     (text, count_of)
 }
 
@@ -343,14 +352,8 @@ fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64
     )
 }
 
-#[test]
-fn moved_checks_change_nothing() {
-    let seed = std::env::var("SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok());
-    let kernels = std::env::var("COUNT")
-        .ok()
-        .and_then(|count| count.parse().ok());
+/// Returns the kernel before and after the passes.
+fn finished(text: &str) -> (String, String) {
     let slices = [0, 2, 4].map(|pointer| Slice {
         kernel: "k".to_owned(),
         pointer,
@@ -358,13 +361,24 @@ fn moved_checks_change_nothing() {
         element: 4,
     });
     let options = stack::Options::default();
+    let finish = |purpose| ptx::finish(text, &[], purpose, &options).unwrap().text;
+    (finish(Purpose::Plain), finish(Purpose::Speed(&slices)))
+}
+
+/// Returns the seed to repeat, if there is one, and the number of kernels: `SEED` and `COUNT`.
+fn settings() -> (Option<u64>, u64) {
+    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
+    (of("SEED"), of("COUNT").unwrap_or(300))
+}
+
+#[test]
+fn moved_checks_change_nothing() {
+    let (seed, kernels) = settings();
     let mut changed = 0;
-    let kernels = kernels.unwrap_or(300);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
         let (text, count) = kernel(&mut rng);
-        let finish = |purpose| ptx::finish(&text, &[], purpose, &options).unwrap().text;
-        let (plain, moved) = (finish(Purpose::Plain), finish(Purpose::Speed(&slices)));
+        let (plain, moved) = finished(&text);
         changed += u64::from(plain != moved);
         for _ in 0..24 {
             let most = rng.usize(1..20);
@@ -470,7 +484,7 @@ impl Text<'_> {
 
 /// Returns a kernel with a grid-stride loop over `start..bound`, perhaps in one over `0..offset`.
 /// The bodies are conditional accesses.
-fn grid_stride(rng: &mut Rng) -> (String, bool) {
+fn grid_stride(rng: &mut Rng) -> String {
     let mut text = Text {
         rng,
         body: String::new(),
@@ -515,42 +529,17 @@ fn grid_stride(rng: &mut Rng) -> (String, bool) {
         text.line("@%p4 bra $rows;");
     }
     text.line("$end:\n    st.global.u32 [%report+24], %acc;\n    ret;");
-    let params: Vec<String> = (0..PARAMS.len())
-        .map(|index| format!(".param .u64 k_param_{index}"))
-        .collect();
-    let registers: Vec<String> = (PARAMS.iter())
-        .map(|name| format!(".reg .b64 %{name};"))
-        .collect();
-    let count = text.count + 1;
-    let text = format!(
-        ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
-         .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
-         .reg .b32 %acc;\n    {}\n{}{}}}\n",
-        params.join(", "),
-        registers.join(" "),
-        text.body,
-        text.panics
-    );
-    (text, nested)
+    text.finish("")
 }
 
 #[test]
 fn peeled_iterations_change_nothing() {
-    let of = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let (seed, kernels): (Option<u64>, u64) = (of("SEED"), of("COUNT").unwrap_or(300));
-    let slices = [0, 2, 4].map(|pointer| Slice {
-        kernel: "k".to_owned(),
-        pointer,
-        length: pointer + 1,
-        element: 4,
-    });
-    let options = stack::Options::default();
+    let (seed, kernels) = settings();
     let (mut changed, mut narrowed) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
-        let (text, _) = grid_stride(&mut rng);
-        let finish = |purpose| ptx::finish(&text, &[], purpose, &options).unwrap().text;
-        let (plain, moved) = (finish(Purpose::Plain), finish(Purpose::Speed(&slices)));
+        let text = grid_stride(&mut rng);
+        let (plain, moved) = finished(&text);
         changed += u64::from(plain != moved);
         narrowed += u64::from(moved.contains("setp.lt.u32"));
         for _ in 0..24 {

@@ -9,9 +9,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
+use super::loops::{Comparison, Relation};
 use super::names::Names;
-use super::{Check, check_of, definitions};
+use super::{Check, check_of, definitions, literal, take_writers, writes};
 use crate::dead::visit_operand;
+use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// The maximum number of checks that one branch combines. Their indices are in registers at the
@@ -43,24 +45,15 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
     let copies = copy(graph, names, &cold, &row[..=last], &moved);
 
     // The instructions that compute the conditions, moved before the first branch.
-    let mut computed = Vec::new();
-    for &(id, _) in &row[1..=last] {
-        let body = std::mem::take(&mut graph.blocks[id].body);
-        let (early, rest): (Vec<_>, Vec<_>) = body.into_iter().partition(|statement| {
-            matches!(*statement, Statement::Instruction(ref it) if is_moved(it, &moved))
-        });
-        computed.extend(early);
-        graph.blocks[id].body = rest;
-    }
+    let later = row[1..=last].iter().map(|&(id, _)| id);
+    let mut computed = take_writers(graph, later, &moved);
     let first = row[0].1;
-    let mut all = literal(graph, names, &mut computed, first);
+    let mut all = literal(graph, names, &mut computed, first.passes());
     for &index in &chosen {
         let (id, check) = row[index];
-        let next = literal(graph, names, &mut computed, check);
-        let both = graph.register(Type::Pred, names);
-        let operands = [both, all, next].map(Operand::Name).to_vec();
-        computed.push(instruction("and", &["pred"], operands));
-        all = both;
+        let next = literal(graph, names, &mut computed, check.passes());
+        let operands = [all, next].map(Operand::Name);
+        all = graph.emit(names, &mut computed, Type::Pred, "and", &["pred"], operands);
         graph.blocks[id].end = End::Jump(check.passes, false);
     }
     let block = &mut graph.blocks[row[0].0];
@@ -139,12 +132,6 @@ fn early<'a>(
     (needed, chosen)
 }
 
-fn is_moved(instruction: &Instruction<'_>, moved: &HashSet<&str>) -> bool {
-    let mut found = false;
-    results(instruction, &mut |name| found |= moved.contains(name));
-    found
-}
-
 /// Copies the code from the first check to the last one, which is known to fail if no other check
 /// fails. Returns the first block of the copy.
 fn copy<'a>(
@@ -154,22 +141,19 @@ fn copy<'a>(
     row: &[(Id, Check<'a>)],
     moved: &HashSet<&'a str>,
 ) -> Id {
-    let definitions = definitions(graph, cold);
-    let comparisons: Vec<_> = (row.iter())
-        .map(|&(_, check)| comparison(graph, &definitions, row, check.register))
-        .collect();
+    let comparisons = comparisons(graph, cold, row);
     let mut used = HashSet::new();
     let mut next = None;
-    for (&(id, check), comparison) in row.iter().zip(comparisons).rev() {
+    for &(id, check) in row.iter().rev() {
         used_from(graph, check.fails, &mut used);
         let mut tail = Vec::new();
         let mut register = check.register;
         if next.is_some()
-            && let Some(comparison) = comparison
+            && let Some(comparison) = comparisons.get(register)
         {
-            register = compare_again(graph, names, &comparison, &mut tail);
-            for operand in comparison.operands {
-                visit_operand(&operand, &mut |name| _ = used.insert(name));
+            register = compare_again(graph, names, comparison, &mut tail);
+            for operand in [&comparison.left, &comparison.right] {
+                visit_operand(operand, &mut |name| _ = used.insert(name));
             }
         } else {
             used.insert(register);
@@ -182,7 +166,7 @@ fn copy<'a>(
                 instructions(statement, &mut |it| {
                     keep |= has_effect(it);
                     results(it, &mut |name| keep |= used.contains(name));
-                    labels |= is_moved(it, moved);
+                    labels |= writes(it, moved);
                 });
                 keep &= !labels;
                 keep |= matches!(statement, Statement::Loc(_));
@@ -220,72 +204,41 @@ fn copy<'a>(
     next.unwrap_or_default()
 }
 
-/// A comparison of unsigned numbers.
-struct Comparison<'a> {
-    /// The operands `a` and `b` of `a < b`.
-    operands: [Operand<'a>; 2],
-    /// Whether the result is inverted.
-    inverted: bool,
-    wide: bool,
-}
-
-/// Returns the comparison that defines a predicate, if the copy can repeat it.
-fn comparison<'a>(
+/// Returns the comparisons of unsigned numbers that the copy can repeat, by their predicates.
+fn comparisons<'a>(
     graph: &Graph<'a>,
-    definitions: &HashMap<&'a str, u32>,
+    cold: &[bool],
     row: &[(Id, Check<'a>)],
-    predicate: &str,
-) -> Option<Comparison<'a>> {
+) -> HashMap<&'a str, Comparison<'a>> {
+    let definitions = definitions(graph, cold);
+    let single = |name: &str| definitions.get(name) == Some(&1);
+    let statements = || row.iter().flat_map(|&(id, _)| &graph.blocks[id].body);
     let mut written = HashSet::new();
-    for &(id, _) in row {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| _ = written.insert(name));
-            });
-        }
+    for statement in statements() {
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| _ = written.insert(name));
+        });
     }
     let constant = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) => !written.contains(name) || definitions.get(name) == Some(&1),
+        Operand::Name(name) => !written.contains(name) || single(name),
         Operand::Integer(_) => true,
         _ => false,
     };
-    if definitions.get(predicate) != Some(&1) {
-        return None;
-    }
-    for &(id, _) in row {
-        for statement in &graph.blocks[id].body {
-            let Statement::Instruction(it) = statement else {
-                continue;
-            };
-            let [Operand::Name(result), a, b] = &it.operands[..] else {
-                continue;
-            };
-            if *result != predicate {
-                continue;
-            }
-            let ("setp", &[relation, ty @ ("u64" | "u32")], None) =
-                (it.opcode, &it.modifiers[..], it.guard)
-            else {
-                return None;
-            };
-            if !constant(a) || !constant(b) {
-                return None;
-            }
-            let (operands, inverted) = match relation {
-                "lt" => ([a, b], false),
-                "ge" => ([a, b], true),
-                "gt" => ([b, a], false),
-                "le" => ([b, a], true),
-                _ => return None,
-            };
-            return Some(Comparison {
-                operands: operands.map(Operand::clone),
-                inverted,
-                wide: ty == "u64",
-            });
+    let mut found = HashMap::new();
+    for statement in statements() {
+        if let Statement::Instruction(it) = statement
+            && let Some(comparison) = Comparison::of(it, true)
+            && let Some(&Operand::Name(predicate)) = it.operands.first()
+            && single(predicate)
+            && !comparison.signed
+            && !matches!(comparison.relation, Relation::Equal | Relation::NotEqual)
+            && constant(&comparison.left)
+            && constant(&comparison.right)
+        {
+            found.insert(predicate, comparison);
         }
     }
-    None
+    found
 }
 
 /// Computes a comparison once more, as the borrow of a subtraction. If the copy read the predicate
@@ -298,15 +251,23 @@ fn compare_again<'a>(
     to: &mut Vec<Statement<'a>>,
 ) -> &'a str {
     let integer = |value| Operand::Integer(Integer::unsigned(value));
+    let wide = comparison.bits == 64;
+    // As `a < b` or its opposite.
+    let (operands, inverted) = match comparison.relation {
+        Relation::Less => ([&comparison.left, &comparison.right], false),
+        Relation::GreaterOrEqual => ([&comparison.left, &comparison.right], true),
+        Relation::Greater => ([&comparison.right, &comparison.left], false),
+        _ => ([&comparison.right, &comparison.left], true),
+    };
     let difference = graph.register(Type::B32, names);
     let mut words: [Vec<Operand<'a>>; 2] = [Vec::new(), Vec::new()];
-    for (operand, words) in comparison.operands.iter().zip(&mut words) {
+    for (operand, words) in operands.into_iter().zip(&mut words) {
         match operand {
-            Operand::Integer(value) if comparison.wide => {
+            Operand::Integer(value) if wide => {
                 words.push(integer(value.bits & u64::from(u32::MAX)));
                 words.push(integer(value.bits >> 32));
             }
-            _ if comparison.wide => {
+            _ if wide => {
                 let parts: [&str; 2] = std::array::from_fn(|_| graph.register(Type::B32, names));
                 let parts = parts.map(Operand::Name).to_vec();
                 let operands = vec![Operand::Vector(parts.clone()), operand.clone()];
@@ -325,7 +286,7 @@ fn compare_again<'a>(
     let operands = vec![Operand::Name(difference), integer(0), integer(0)];
     to.push(instruction("subc", &["u32"], operands));
     let predicate = graph.register(Type::Pred, names);
-    let relation = if comparison.inverted { "eq" } else { "ne" };
+    let relation = if inverted { "eq" } else { "ne" };
     let operands = vec![
         Operand::Name(predicate),
         Operand::Name(difference),
@@ -357,34 +318,4 @@ fn used_from<'a>(graph: &Graph<'a>, from: Id, used: &mut HashSet<&'a str>) {
                 .filter(|&to| seen.insert(to)),
         );
     }
-}
-
-/// Returns a register that is true if a check passes.
-fn literal<'a>(
-    graph: &mut Graph<'a>,
-    names: &'a Names,
-    computed: &mut Vec<Statement<'a>>,
-    check: Check<'a>,
-) -> &'a str {
-    if !check.negated {
-        return check.register;
-    }
-    let register = graph.register(Type::Pred, names);
-    let operands = [register, check.register].map(Operand::Name).to_vec();
-    computed.push(instruction("not", &["pred"], operands));
-    register
-}
-
-fn instruction<'a>(
-    opcode: &'a str,
-    modifiers: &[&'a str],
-    operands: Vec<Operand<'a>>,
-) -> Statement<'a> {
-    Statement::Instruction(Instruction {
-        guard: None,
-        opcode,
-        modifiers: modifiers.to_vec(),
-        operands,
-        line: 0,
-    })
 }

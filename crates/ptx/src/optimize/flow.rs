@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::instructions::instructions;
 use super::names::Names;
+use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
 
 /// The index of a block.
@@ -258,15 +259,8 @@ impl<'a> Graph<'a> {
         sources: impl IntoIterator<Item = Operand<'a>>,
     ) -> &'a str {
         let result = self.register(ty, names);
-        body.push(Statement::Instruction(Instruction {
-            guard: None,
-            opcode,
-            modifiers: modifiers.to_vec(),
-            operands: std::iter::once(Operand::Name(result))
-                .chain(sources)
-                .collect(),
-            line: 0,
-        }));
+        let operands = std::iter::once(Operand::Name(result)).chain(sources);
+        body.push(instruction(opcode, modifiers, operands.collect()));
         result
     }
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, is_pure, results, sources};
 use super::names::Names;
-use super::{check_of, definitions};
+use super::{Literal, check_of, definitions, literal, take_writers};
 use crate::{Guard, Instruction, Operand, Statement, Type};
 
 /// The maximum number of checks that one branch combines.
@@ -20,9 +20,6 @@ const CHECKS: usize = 8;
 
 /// The maximum number of instructions of the accesses.
 const LARGEST: usize = 160;
-
-/// A predicate, and the value for which execution continues.
-type Literal<'a> = (&'a str, bool);
 
 /// A conditional access: a chain of blocks that leaves to `join` at its end, and perhaps earlier.
 struct Access<'a> {
@@ -86,15 +83,7 @@ fn combine_from<'a>(
     let moved = early(graph, &cold, &blocks, &literals)?;
 
     // What the conditions need, before the first branch.
-    let mut computed = Vec::new();
-    for &id in &blocks[1..] {
-        let body = std::mem::take(&mut graph.blocks[id].body);
-        let (early, rest): (Vec<_>, Vec<_>) = body.into_iter().partition(
-            |statement| matches!(statement, Statement::Instruction(it) if writes(it, &moved)),
-        );
-        computed.extend(early);
-        graph.blocks[id].body = rest;
-    }
+    let mut computed = take_writers(graph, blocks[1..].iter().copied(), &moved);
     let mut fails = None;
     for (reached, (passes, value)) in &literals {
         let mut fail = literal(graph, names, &mut computed, (passes, !value));
@@ -127,20 +116,16 @@ fn combine_from<'a>(
         register: fails?,
     };
     graph.blocks[start].end = End::Branch(guard, false, copy, fast);
+    // The new blocks before the panics are not cold.
+    let mut cold = cold;
+    cold.resize(graph.blocks.len(), false);
     for &id in blocks.iter().skip(1).chain([&fast]) {
-        if let Some(check) = check_of(graph, &cold_with(&cold, graph), id) {
+        if let Some(check) = check_of(graph, &cold, id) {
             graph.blocks[id].end = End::Jump(check.passes, false);
         }
     }
     done.extend(blocks);
     Some(checks)
-}
-
-/// Extends the table of cold blocks for blocks that were added since.
-fn cold_with(cold: &[bool], graph: &Graph<'_>) -> Vec<bool> {
-    let mut all = cold.to_vec();
-    all.resize(graph.blocks.len(), false);
-    all
 }
 
 /// Returns the access that begins with a block. Of the first access, the first block's own
@@ -173,8 +158,7 @@ fn access<'a>(
         }
         let next = match (&graph.blocks[at].end, check_of(graph, cold, at)) {
             (_, Some(check)) => {
-                let passes = (check.register, !check.negated);
-                access.checks.push((conditions.clone(), passes));
+                access.checks.push((conditions.clone(), check.passes()));
                 check.passes
             }
             (&End::Branch(guard, _, to, otherwise), None) => {
@@ -260,40 +244,13 @@ fn early<'a>(
     Some(needed)
 }
 
-fn writes(instruction: &Instruction<'_>, moved: &HashSet<&str>) -> bool {
-    let mut found = false;
-    results(instruction, &mut |name| found |= moved.contains(name));
-    found
-}
-
-/// Returns a register that is true if a predicate has a value.
-fn literal<'a>(
-    graph: &mut Graph<'a>,
-    names: &'a Names,
-    computed: &mut Vec<Statement<'a>>,
-    (register, value): Literal<'a>,
-) -> &'a str {
-    if value {
-        return register;
-    }
-    let operands = [Operand::Name(register)];
-    graph.emit(names, computed, Type::Pred, "not", &["pred"], operands)
-}
-
 /// Copies the accesses, of which a check fails. Returns the first block of the copy.
 fn copy<'a>(graph: &mut Graph<'a>, names: &'a Names, blocks: &[Id], join: Id) -> Id {
     // Never reached, because a check before it fails.
-    let trap = Instruction {
-        guard: None,
-        opcode: "trap",
-        modifiers: Vec::new(),
-        operands: Vec::new(),
-        line: 0,
-    };
     let end = Block {
         label: names.label(),
         body: Vec::new(),
-        end: End::Leave(trap),
+        end: End::Leave(Instruction::new("trap", &[], Vec::new())),
     };
     let first = graph.blocks.len();
     let ids: HashMap<Id, Id> = (blocks.iter().enumerate())

@@ -295,6 +295,21 @@ pub(super) enum Relation {
     NotEqual,
 }
 
+impl Relation {
+    /// Returns the relation that holds if this one does not.
+    fn inverted(self) -> Relation {
+        use Relation::*;
+        match self {
+            Less => GreaterOrEqual,
+            LessOrEqual => Greater,
+            Greater => LessOrEqual,
+            GreaterOrEqual => Less,
+            Equal => NotEqual,
+            NotEqual => Equal,
+        }
+    }
+}
+
 /// A comparison of integers.
 #[derive(Clone, Debug)]
 pub(super) struct Comparison<'a> {
@@ -333,15 +348,7 @@ impl<'a> Comparison<'a> {
             "s32" => (true, 32),
             _ => return None,
         };
-        let relation = match (value, relation) {
-            (true, relation) => relation,
-            (false, Less) => GreaterOrEqual,
-            (false, LessOrEqual) => Greater,
-            (false, Greater) => LessOrEqual,
-            (false, GreaterOrEqual) => Less,
-            (false, Equal) => NotEqual,
-            (false, NotEqual) => Equal,
-        };
+        let relation = if value { relation } else { relation.inverted() };
         Some(Comparison {
             relation,
             signed: signed && !matches!(relation, Equal | NotEqual),
@@ -353,16 +360,8 @@ impl<'a> Comparison<'a> {
 
     /// Returns the opposite comparison.
     pub fn inverted(&self) -> Comparison<'a> {
-        use Relation::*;
         Comparison {
-            relation: match self.relation {
-                Less => GreaterOrEqual,
-                LessOrEqual => Greater,
-                Greater => LessOrEqual,
-                GreaterOrEqual => Less,
-                Equal => NotEqual,
-                NotEqual => Equal,
-            },
+            relation: self.relation.inverted(),
             ..self.clone()
         }
     }

@@ -23,7 +23,7 @@ use instructions::results;
 pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
 
-use crate::{Function, Item, Module};
+use crate::{Function, Instruction, Item, Module, Operand, Statement, Type};
 
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,11 +72,11 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
 }
 
 fn optimized<'a>(
-    body: &[crate::Statement<'a>],
+    body: &[Statement<'a>],
     no_return: &HashSet<&'a str>,
     slices: &[&Slice],
     names: &'a Names,
-) -> Option<Vec<crate::Statement<'a>>> {
+) -> Option<Vec<Statement<'a>>> {
     let mut graph = Graph::new(body, no_return, names)?;
     let mut slow = HashSet::new();
     let mut changed = spaces::infer(&mut graph, names, slices);
@@ -105,6 +105,55 @@ struct Check<'a> {
     passes: Id,
     /// The target if the check fails.
     fails: Id,
+}
+
+/// A predicate, and the value for which execution continues.
+type Literal<'a> = (&'a str, bool);
+
+impl<'a> Check<'a> {
+    /// Returns the condition under which the check passes.
+    fn passes(&self) -> Literal<'a> {
+        (self.register, !self.negated)
+    }
+}
+
+/// Returns a register that is true if a predicate has a value.
+fn literal<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    computed: &mut Vec<Statement<'a>>,
+    (register, value): Literal<'a>,
+) -> &'a str {
+    if value {
+        return register;
+    }
+    let operands = [Operand::Name(register)];
+    graph.emit(names, computed, Type::Pred, "not", &["pred"], operands)
+}
+
+/// Returns whether an instruction writes one of the registers.
+fn writes(instruction: &Instruction<'_>, registers: &HashSet<&str>) -> bool {
+    let mut found = false;
+    results(instruction, &mut |name| found |= registers.contains(name));
+    found
+}
+
+/// Removes the instructions that write one of the registers from blocks, and returns them in order.
+fn take_writers<'a>(
+    graph: &mut Graph<'a>,
+    blocks: impl IntoIterator<Item = Id>,
+    registers: &HashSet<&'a str>,
+) -> Vec<Statement<'a>> {
+    let mut taken = Vec::new();
+    for id in blocks {
+        let body = std::mem::take(&mut graph.blocks[id].body);
+        let (writers, rest): (Vec<_>, Vec<_>) = body.into_iter().partition(
+            |statement| matches!(statement, Statement::Instruction(it) if writes(it, registers)),
+        );
+        taken.extend(writers);
+        graph.blocks[id].body = rest;
+    }
+    taken
 }
 
 /// Returns the check that a block ends in.

@@ -8,11 +8,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use petgraph::algo::toposort;
+use petgraph::graphmap::DiGraphMap;
+
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, rename_operand, results, sources};
 use super::loops::{Comparison, Relation};
 use super::names::Names;
 use crate::dead::visit_operand;
+use crate::rewrite::instruction;
 use crate::{Base, Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// The exclusive bound of the parameters.
@@ -24,8 +28,8 @@ const LARGEST: usize = 400;
 /// The copy of the first iteration of a nest of loops.
 #[derive(Debug)]
 pub(super) struct Peeled<'a> {
-    /// The block that branches to the copy if the extents are below [`BOUND`].
-    pub test: Id,
+    /// The first block of the copy, which runs if the extents are below [`BOUND`].
+    pub first: Id,
     /// The blocks of the copy.
     pub blocks: HashSet<Id>,
     /// The registers with lengths and extents.
@@ -155,16 +159,12 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &[Peel
 fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) -> usize {
     let cold = graph.cold();
     let predecessors = graph.predecessors();
-    let Some(first) = predecessors.iter().enumerate().find_map(|(id, from)| {
-        (from.contains(&peeled.test) && peeled.blocks.contains(&id)).then_some(id)
-    }) else {
-        return 0;
-    };
+    let first = peeled.first;
     let mut facts = Facts {
         extents: peeled.extents.clone(),
         ..Facts::default()
     };
-    let mut path = before(graph, first);
+    let path = before(graph, first);
     for (index, &id) in path.iter().enumerate() {
         for statement in &graph.blocks[id].body {
             facts.statement(statement);
@@ -172,16 +172,14 @@ fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) 
         let next = path.get(index + 1).copied().unwrap_or(first);
         facts = facts.on_edge(&graph.blocks[id].end, next);
     }
-    path.clear();
 
-    // The copy has no cycle: its blocks in topological order.
-    let hot: Vec<Id> = (graph.order.iter().copied())
-        .filter(|id| peeled.blocks.contains(id) && !cold[*id])
+    let hot: HashSet<Id> = (peeled.blocks.iter().copied())
+        .filter(|&id| !cold[id])
         .collect();
-    let Some(order) = topological(graph, &hot, first) else {
+    let Some(order) = topological(graph, &predecessors, &hot, first) else {
         return 0;
     };
-    let private = private(graph, &cold, &hot);
+    let private = private(graph, &cold, &predecessors, &hot);
     let mut states: HashMap<Id, State<'a>> = HashMap::new();
     states.insert(
         first,
@@ -203,7 +201,6 @@ fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) 
         }
         graph.blocks[id].body = narrowed;
         let end = graph.blocks[id].end.clone();
-        let hot: HashSet<Id> = hot.iter().copied().collect();
         for to in end.targets() {
             let on_edge = State {
                 facts: state.facts.on_edge(&end, to),
@@ -274,55 +271,35 @@ fn extend<'a>(wide: &'a str, low: Low<'a>) -> Statement<'a> {
     instruction("cvt", &types, operands)
 }
 
-fn instruction<'a>(
-    opcode: &'a str,
-    modifiers: &[&'a str],
-    operands: Vec<Operand<'a>>,
-) -> Statement<'a> {
-    Statement::Instruction(Instruction {
-        guard: None,
-        opcode,
-        modifiers: modifiers.to_vec(),
-        operands,
-        line: 0,
-    })
-}
-
 /// Returns the blocks in an order in which each follows its predecessors, or `None` if there is a
-/// cycle.
-fn topological(graph: &Graph<'_>, blocks: &[Id], first: Id) -> Option<Vec<Id>> {
-    let inside: HashSet<Id> = blocks.iter().copied().collect();
-    let mut pending: HashMap<Id, usize> = HashMap::new();
-    for &id in blocks {
-        for to in graph.blocks[id].end.targets() {
-            *pending.entry(to).or_insert(0) += 1;
-        }
-    }
-    if pending.contains_key(&first) {
-        return None;
-    }
-    let mut order = Vec::new();
-    let mut ready = vec![first];
-    while let Some(id) = ready.pop() {
-        order.push(id);
-        for to in graph.blocks[id].end.targets() {
-            let Some(count) = pending.get_mut(&to).filter(|_| inside.contains(&to)) else {
-                continue;
-            };
-            *count -= 1;
-            if *count == 0 {
-                ready.push(to);
+/// cycle, or a way into the blocks other than to `first`.
+fn topological(
+    graph: &Graph<'_>,
+    predecessors: &[Vec<Id>],
+    blocks: &HashSet<Id>,
+    first: Id,
+) -> Option<Vec<Id>> {
+    let mut flow = DiGraphMap::<Id, ()>::new();
+    for &id in graph.order.iter().filter(|&id| blocks.contains(id)) {
+        flow.add_node(id);
+        for &from in predecessors[id].iter().filter(|_| id != first) {
+            if !blocks.contains(&from) {
+                return None;
             }
+            flow.add_edge(from, id, ());
         }
     }
-    (order.len() == blocks.len()).then_some(order)
+    toposort(&flow, None).ok()
 }
 
 /// Returns the registers that only the copy and the panics behind it read, and that one instruction
 /// writes.
-fn private<'a>(graph: &Graph<'a>, cold: &[bool], hot: &[Id]) -> HashSet<&'a str> {
-    let hot: HashSet<Id> = hot.iter().copied().collect();
-    let predecessors = graph.predecessors();
+fn private<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    predecessors: &[Vec<Id>],
+    hot: &HashSet<Id>,
+) -> HashSet<&'a str> {
     let mut own = hot.clone();
     loop {
         let before = own.len();
@@ -764,10 +741,7 @@ impl<'a> State<'a> {
                     "s64" => "s32",
                     _ => "b32",
                 };
-                let (a, b) = (
-                    self.low_of(graph, names, a, to),
-                    self.low_of(graph, names, b, to),
-                );
+                let [a, b] = self.lows(graph, names, [a, b], to);
                 to.push(instruction(
                     "setp",
                     &[relation, ty],
@@ -781,19 +755,9 @@ impl<'a> State<'a> {
                     && is_word(b)
                     && fits(self.facts.result_range(it)) =>
             {
-                let (a, b) = (
-                    self.low_of(graph, names, a, to),
-                    self.low_of(graph, names, b, to),
-                );
+                let [a, b] = self.lows(graph, names, [a, b], to);
                 let low = graph.emit(names, to, Type::B32, opcode, &["s32"], [a, b]);
-                let signed = self.facts.result_range(it).is_none_or(|(low, _)| low < 0);
-                self.low.insert(
-                    result,
-                    Low {
-                        register: low,
-                        signed,
-                    },
-                );
+                self.defer(it, result, low);
                 true
             }
             (
@@ -801,25 +765,15 @@ impl<'a> State<'a> {
                 ["u64" | "s64" | "b64"],
                 [Operand::Name(result), a @ Operand::Name(source)],
             ) if private.contains(result) && is_word(a) && graph.type_of(source).is_some() => {
-                let low = self.low_of(graph, names, a, to);
+                let [low] = self.lows(graph, names, [a], to);
                 let low = graph.emit(names, to, Type::B32, "mov", &["b32"], [low]);
-                let signed = self.facts.result_range(it).is_none_or(|(low, _)| low < 0);
-                self.low.insert(
-                    result,
-                    Low {
-                        register: low,
-                        signed,
-                    },
-                );
+                self.defer(it, result, low);
                 true
             }
             ("mul", ["lo", "s64" | "u64"], [result @ Operand::Name(_), a, b])
                 if is_unsigned_word(a) && is_unsigned_word(b) =>
             {
-                let (a, b) = (
-                    self.low_of(graph, names, a, to),
-                    self.low_of(graph, names, b, to),
-                );
+                let [a, b] = self.lows(graph, names, [a, b], to);
                 to.push(instruction(
                     "mul",
                     &["wide", "u32"],
@@ -833,7 +787,7 @@ impl<'a> State<'a> {
                 let Some((0.., ..=0x7fff_ffff)) = self.facts.range(a) else {
                     return false;
                 };
-                let low = self.low_of(graph, names, a, to);
+                let [low] = self.lows(graph, names, [a], to);
                 let factor = Operand::Integer(Integer::unsigned(1 << by.bits));
                 let operands = vec![result.clone(), low, factor];
                 to.push(instruction("mul", &["wide", "u32"], operands));
@@ -843,9 +797,26 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Returns the lower half of an operand.
+    /// Records that only the lower half of an instruction's result is computed.
+    fn defer(&mut self, it: &Instruction<'a>, result: &'a str, register: &'a str) {
+        let range = self.facts.result_range(it);
+        let signed = range.is_none_or(|(low, _)| low < 0);
+        self.low.insert(result, Low { register, signed });
+    }
+
+    /// Returns the lower halves of operands.
+    fn lows<const N: usize>(
+        &self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        operands: [&Operand<'a>; N],
+        to: &mut Vec<Statement<'a>>,
+    ) -> [Operand<'a>; N] {
+        operands.map(|operand| self.low_of(graph, names, operand, to))
+    }
+
     fn low_of(
-        &mut self,
+        &self,
         graph: &mut Graph<'a>,
         names: &'a Names,
         operand: &Operand<'a>,

@@ -68,11 +68,11 @@ fn peel_nest<'a>(
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
     for each in nest {
-        let is_inner = |id: &Id| {
-            let mut others = nest.iter().filter(|other| other.header != each.header);
-            others.any(|other| each.blocks.contains(&other.header) && other.blocks.contains(id))
-        };
-        let own = each.blocks.iter().filter(|&id| !is_inner(id));
+        let is_inside =
+            |other: &&&Loop<'a>| other.header != each.header && each.blocks.contains(&other.header);
+        let inner: Vec<&&Loop<'a>> = nest.iter().filter(is_inside).collect();
+        let own =
+            (each.blocks.iter()).filter(|&id| !inner.iter().any(|inner| inner.blocks.contains(id)));
         let mut strides = false;
         for &id in own {
             for statement in &graph.blocks[id].body {
@@ -118,7 +118,7 @@ fn peel_nest<'a>(
             let label = names.label();
             start = graph.add(Block { label, body, end }, Some(before));
             small.push(Peeled {
-                test: start,
+                first: copy.header,
                 blocks: copied,
                 extents,
             });
