@@ -222,10 +222,11 @@ pub const EPSILON: f32 = 1e-5;
 #[kernel(block_size(256))]
 pub fn layer_norm_safe(from: &[f32], gamma: &[f32], beta: &[f32], mut to: PerBlock<f32, NORM>) {
     let block = group::block();
+    let (rows, _) = from.as_chunks::<NORM>();
     for mut row in to.pieces() {
         let start = row.start();
-        let numbers = &from[start..start + row.len()];
-        let mine = || thread::block_stride(numbers.len()).map(|i| numbers[i]);
+        let numbers = &rows[start / NORM];
+        let mine = || thread::block_stride(NORM).map(|i| numbers[i]);
         let mean = block.reduce(mine().sum::<f32>(), |a, b| a + b) / NORM as f32;
         let squares = mine().map(|x| (x - mean) * (x - mean)).sum::<f32>();
         let variance = block.reduce(squares, |a, b| a + b) / NORM as f32;

@@ -23,17 +23,29 @@
 //! libnvvm unrolls short loops with a constant trip count by itself, and accepts no hint for
 //! others. [`unroll`] does not depend on libnvvm.
 
-/// Calls `f` with the numbers from 0 to `N - 1`, unrolled. If `N` is larger than 32, the code is a
-/// loop over groups of 32 calls.
+/// Calls `f` with the numbers from 0 to `N - 1`, unrolled. If `N` is 256 or more, the code is a
+/// loop over groups of 128 calls.
 #[inline(always)]
 pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
+    const GROUP: usize = 128;
     let mut start = 0;
-    while start + 32 <= N {
-        sixteen(start, &mut f);
-        sixteen(start + 16, &mut f);
-        start += 32;
+    if const { N >= 2 * GROUP } {
+        while start < const { N / GROUP * GROUP } {
+            many(start, &mut f);
+            start += GROUP;
+        }
+    } else if const { N >= GROUP } {
+        many(0, &mut f);
     }
-    let start = const { N / 32 * 32 };
+    let start = const { N / GROUP * GROUP };
+    if const { N & 64 != 0 } {
+        sixty_four(start, &mut f);
+    }
+    let start = start + (N & 64);
+    if const { N & 32 != 0 } {
+        thirty_two(start, &mut f);
+    }
+    let start = start + (N & 32);
     if const { N & 16 != 0 } {
         sixteen(start, &mut f);
     }
@@ -54,6 +66,24 @@ pub fn unroll<const N: usize>(mut f: impl FnMut(usize)) {
     if const { N & 1 != 0 } {
         f(start);
     }
+}
+
+#[inline(always)]
+fn many(start: usize, f: &mut impl FnMut(usize)) {
+    sixty_four(start, f);
+    sixty_four(start + 64, f);
+}
+
+#[inline(always)]
+fn sixty_four(start: usize, f: &mut impl FnMut(usize)) {
+    thirty_two(start, f);
+    thirty_two(start + 32, f);
+}
+
+#[inline(always)]
+fn thirty_two(start: usize, f: &mut impl FnMut(usize)) {
+    sixteen(start, f);
+    sixteen(start + 16, f);
 }
 
 #[inline(always)]
@@ -98,5 +128,9 @@ mod tests {
         calls::<32>();
         calls::<33>();
         calls::<100>();
+        calls::<128>();
+        calls::<255>();
+        calls::<256>();
+        calls::<300>();
     }
 }

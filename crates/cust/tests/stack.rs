@@ -74,9 +74,14 @@ fn ptx(depth: Option<u32>) -> String {
         depth,
         ..Default::default()
     };
-    ptx::finish(SOURCE, &[], ptx::Purpose::Speed(&[]), &options)
-        .unwrap()
-        .text
+    ptx::finish(
+        SOURCE,
+        &[],
+        ptx::Purpose::Speed(ptx::Kernels::default()),
+        &options,
+    )
+    .unwrap()
+    .text
 }
 
 /// Returns a context with the default limit, which no other test of this file sets.

@@ -98,9 +98,19 @@ pub enum Purpose<'s> {
     /// No further optimization.
     Plain,
     /// Speed: hoists checks out of loops and combines them, gives memory accesses their state
-    /// space, and unrolls loops with a variable step. The slices are those among the kernels'
-    /// parameters.
-    Speed(&'s [Slice]),
+    /// space, unrolls loops with a variable step, and computes with 32 bits in launches that permit
+    /// it.
+    Speed(Kernels<'s>),
+}
+
+/// What is known about the kernels of a module.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kernels<'s> {
+    /// The slices among the parameters.
+    pub slices: &'s [Slice],
+    /// The names of the kernels whose registers must not be spilled, not even in code that rarely
+    /// runs.
+    pub without_spills: &'s [&'s str],
 }
 
 /// Prepares libnvvm's PTX for ptxas and the driver: removes everything that is reachable neither
@@ -125,7 +135,7 @@ pub fn finish(
     remove_dead(&mut module, keep);
     match purpose {
         Purpose::Debugging | Purpose::Plain => {}
-        Purpose::Speed(slices) => optimize::optimize(&mut module, slices, &names),
+        Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
     }
     widen_narrow(&mut module);
     join_halves(&mut module);

@@ -31,7 +31,7 @@ fn keeps_the_given_symbols() {
     let text = ptx::finish(
         DEBUG,
         &["packed", "dead"],
-        ptx::Purpose::Speed(&[]),
+        ptx::Purpose::Speed(ptx::Kernels::default()),
         &ptx::stack::Options::default(),
     )
     .unwrap()
@@ -46,7 +46,7 @@ fn dwarf_of_dropped_code_is_marked() {
     let text = ptx::finish(
         DEBUG,
         &[],
-        ptx::Purpose::Speed(&[]),
+        ptx::Purpose::Speed(ptx::Kernels::default()),
         &ptx::stack::Options::default(),
     )
     .unwrap()
@@ -74,7 +74,7 @@ fn recursion_does_not_keep_itself_alive() {
     let stripped = ptx::finish(
         text,
         &[],
-        ptx::Purpose::Speed(&[]),
+        ptx::Purpose::Speed(ptx::Kernels::default()),
         &ptx::stack::Options::default(),
     )
     .unwrap()
@@ -84,7 +84,7 @@ fn recursion_does_not_keep_itself_alive() {
     let kept = ptx::finish(
         text,
         &["other"],
-        ptx::Purpose::Speed(&[]),
+        ptx::Purpose::Speed(ptx::Kernels::default()),
         &ptx::stack::Options::default(),
     )
     .unwrap()

@@ -219,7 +219,7 @@ fn no_input_panics() {
             let _ = ptx::finish(
                 &text[..end],
                 &[],
-                ptx::Purpose::Speed(&[]),
+                ptx::Purpose::Speed(ptx::Kernels::default()),
                 &ptx::stack::Options::default(),
             );
         }
@@ -264,7 +264,7 @@ fn no_input_panics() {
             let _ = ptx::finish(
                 &String::from_utf8_lossy(&bytes),
                 &[],
-                ptx::Purpose::Speed(&[]),
+                ptx::Purpose::Speed(ptx::Kernels::default()),
                 &ptx::stack::Options::default(),
             );
         }

@@ -18,7 +18,16 @@ fn optimized(body: &str) -> String {
         element: 4,
     });
     let options = stack::Options::default();
-    let finished = ptx::finish(&text, &[], Purpose::Speed(&slices), &options).unwrap();
+    let finished = ptx::finish(
+        &text,
+        &[],
+        Purpose::Speed(ptx::Kernels {
+            slices: &slices,
+            ..ptx::Kernels::default()
+        }),
+        &options,
+    )
+    .unwrap();
     let start = finished.text.find(".entry k").unwrap();
     finished.text[start..].to_owned()
 }
@@ -292,43 +301,6 @@ fn grid_stride(element: &str) -> String {
     )
 }
 
-#[test]
-fn the_first_iteration_of_a_grid_stride_loop_is_peeled() {
-    let body = grid_stride(
-        "setp.lt.u64 %p3, %rd5, %rd2; @!%p3 bra $A;
-         shl.b64 %rd9, %rd5, 2; add.s64 %rd10, %rd1, %rd9; add.s64 %rd11, %rd3, %rd9;
-         ld.global.nc.u32 %r4, [%rd10]; st.global.u32 [%rd11], %r4;",
-    );
-    let text = optimized(&(body + &panic_with("$A", "%rd5")));
-    let copy = lines(&text, "@%p1 bra $end", "@!");
-    let copy = &text[text.find(copy.last().unwrap()).unwrap()..];
-    // A load and a store, and then the end, unless there is another iteration.
-    let first = lines(copy, "ld.global", "bra");
-    assert!(
-        first.iter().any(|line| line.starts_with("st.global")),
-        "{text}"
-    );
-    // The test of the extents does not pay for a single check.
-    assert!(!text.contains("or.b64 %x"), "{text}");
-    // Threads that continue: one label of the loop, from the copy and from the latch.
-    assert!(text.matches("ld.global.nc").count() > 2, "{text}");
-}
-
-#[test]
-fn barriers_and_calls_are_not_peeled() {
-    let body = grid_stride("bar.sync 0; st.global.u32 [%rd3], %r1;");
-    let text = optimized(&body);
-    assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
-}
-
-#[test]
-fn loops_over_other_ranges_are_not_peeled() {
-    let body = grid_stride("st.global.u32 [%rd3], %r1;");
-    let body = body.replace("mov.u32 %r3, %nctaid.x", "mov.u32 %r3, %ntid.x");
-    let text = optimized(&body);
-    assert_eq!(text.matches("st.global.u32").count(), 1, "{text}");
-}
-
 /// Checks of the neighbors of an element, and their sum.
 const NEIGHBORS: &str = "
     add.s64 %rd9, %rd5, -1; setp.lt.u64 %p3, %rd9, %rd2; @!%p3 bra $A;
@@ -352,22 +324,44 @@ fn panics_of_neighbors() -> String {
         .concat()
 }
 
+/// Returns the test at the start of a kernel, and the copy that runs if it passes, from the line
+/// after the last of the test's branches to the end of the thread.
+fn specialized(text: &str) -> (String, String) {
+    let test = lines(text, "ld.param.u64 %x", "bra").join("\n");
+    let rest = &text[text.find(&test[test.rfind('\n').unwrap() + 1..]).unwrap()..];
+    let copy = lines(rest, "bra", "ret;");
+    (test, copy.join("\n"))
+}
+
 #[test]
-fn indices_of_the_first_iteration_have_32_bits() {
+fn ordinary_launches_have_32_bits_and_no_loop() {
     let text = optimized(&(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
-    // If the lengths are small, the copy runs, otherwise the loop.
-    assert!(text.contains("or.b64"), "{text}");
-    let small = lines(&text, "setp.lt.u64", "@!");
-    assert!(small[0].ends_with(", 1073741824;"), "{text}");
-    let copy = &text[text.find(&small[0]).unwrap()..];
-    let copy = lines(&copy[small[0].len()..], "setp.", "st.global").join("\n");
+    let (test, copy) = specialized(&text);
+    // The lengths, and the number of blocks, whose product with 1024 is below 2³¹.
+    assert!(
+        test.contains("setp.lt.u64 %x11, %x10, 1073741824;"),
+        "{test}"
+    );
+    assert!(test.contains("setp.le.u32 %x13, %x12, 2097151;"), "{test}");
+    // The grid has at least as many threads as there are elements.
+    assert!(text.contains("setp.ge.u32"), "{text}");
+    assert!(!copy.contains("64 %p"), "{copy}");
+    for wide in ["u64", "s64"] {
+        assert!(!copy.contains(&format!("setp.lt.{wide}")), "{copy}");
+        assert!(!copy.contains(&format!("setp.ge.{wide}")), "{copy}");
+    }
+    // One check, and neither a second iteration nor what it would need.
     assert_eq!(copy.matches("setp.lt.u32").count(), 4, "{copy}");
+    assert_eq!(copy.matches("st.global.u32").count(), 1, "{copy}");
+    assert_eq!(copy.matches("bra").count(), 4, "{copy}");
     // Neighbors of the first element wrap around below zero, and do not pass the check.
     assert_eq!(copy.matches("sub.s32").count(), 1, "{copy}");
-    assert_eq!(copy.matches("mul.wide.u32").count(), 2, "{copy}");
-    assert!(!copy.contains("u64 %p"), "{copy}");
+    // Addresses are products of 32-bit indices.
+    assert_eq!(copy.matches("mul.wide.u32").count(), 3, "{copy}");
     // The panics of the copy get the index in 64 bits.
     assert!(text.contains("cvt.s64.s32"), "{text}");
+    // Other launches run the original.
+    assert!(text.contains("setp.lt.u64 %p2, %rd8, %rd4;"), "{text}");
 }
 
 #[test]
@@ -376,6 +370,88 @@ fn registers_of_unknown_range_keep_64_bits() {
     let element = format!("ld.global.nc.u64 %rd5, [%rd3];{NEIGHBORS}");
     let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
     assert!(!text.contains("sub.s32"), "{text}");
+}
+
+#[test]
+fn counters_that_may_wrap_around_keep_their_loop() {
+    // The first index is a parameter, so it may be near 2⁶⁴.
+    let body = grid_stride(NEIGHBORS).replace(
+        "or.b64 %rd5, %rd5, %rd6;",
+        "ld.global.u64 %rd6, [%rd3]; add.s64 %rd5, %rd5, %rd6;",
+    );
+    let body = body.replace("setp.ge.u64 %p1, %rd5, %rd4;", "setp.eq.s64 %p1, %rd4, 0;");
+    let text = optimized(&(body + &panics_of_neighbors()));
+    let (_, copy) = specialized(&text);
+    assert!(text.matches("st.global.u32").count() > 1, "{text}");
+    assert!(!copy.contains("setp.lt.u32"), "{copy}");
+}
+
+#[test]
+fn small_kernels_are_not_copied() {
+    let body = grid_stride("bar.sync 0; st.global.u32 [%rd3], %r1;");
+    let text = optimized(&body);
+    assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
+    assert!(!text.contains("or.b64 %x"), "{text}");
+}
+
+/// Replaces the index of the block by that in a grid of three dimensions.
+fn flattened(body: &str, index: &str) -> String {
+    body.replace(
+        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd5, %r1, 256;",
+        &format!(
+            ".reg .b32 %y<9>; mov.u32 %y1, %ctaid.x; mov.u32 %y2, %ctaid.y;
+             mov.u32 %y3, %ctaid.z; mov.u32 %y4, %nctaid.y; mov.u32 %y5, %nctaid.x;
+             mad.lo.s32 %y6, %y4, %y3, %y2; {index} mul.wide.u32 %rd5, %y7, 256;"
+        ),
+    )
+}
+
+#[test]
+fn unused_dimensions_of_the_grid_are_tested() {
+    let body = grid_stride(NEIGHBORS) + &panics_of_neighbors();
+    // All three dimensions in one index: the others must be 1.
+    let text = optimized(&flattened(&body, "mad.lo.s32 %y7, %y6, %y5, %y1;"));
+    let (test, _) = specialized(&text);
+    assert!(
+        test.contains("%nctaid.y") && test.contains("%nctaid.z"),
+        "{test}"
+    );
+    assert!(test.contains("or.b32"), "{test}");
+    // Two dimensions in one index: the third must be 1, the second need not be.
+    let text = optimized(&flattened(&body, "add.s32 %y7, %y6, %y1;"));
+    let (test, _) = specialized(&text);
+    assert!(
+        !test.contains("%nctaid.y") && test.contains("%nctaid.z"),
+        "{test}"
+    );
+}
+
+/// Nested grid-stride loops over the columns and rows of a matrix with as many rows as columns.
+fn rows(element: &str) -> String {
+    grid_stride(element)
+        .replace(
+            "$loop:",
+            "mov.u64 %rd16, %rd5; mov.u32 %r9, %tid.y; cvt.u64.u32 %rd17, %r9;
+             mov.u32 %r10, %nctaid.y; cvt.u64.u32 %rd18, %r10;
+             $rows: mov.u64 %rd5, %rd16;
+             $loop:",
+        )
+        .replace(
+            "$end:",
+            "add.s64 %rd17, %rd17, %rd18; setp.lt.u64 %p7, %rd17, %rd4; @%p7 bra $rows;
+             $end:",
+        )
+        .replace("%r<9>", "%r<11>")
+}
+
+#[test]
+fn rare_launches_do_not_determine_the_number_of_registers() {
+    let body = rows(NEIGHBORS) + &panics_of_neighbors();
+    let text = optimized(&body);
+    assert!(text.contains("\n.maxnreg 32\n"), "{text}");
+    // A launch with fewer threads than elements is usual for a loop in one dimension.
+    let body = grid_stride(NEIGHBORS) + &panics_of_neighbors();
+    assert!(!optimized(&body).contains("maxnreg"));
 }
 
 /// Two accesses behind different conditions, each with a check.

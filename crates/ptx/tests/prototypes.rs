@@ -34,7 +34,7 @@ fn functions_in_initial_values_are_declared() {
     let text = ptx::finish(
         text,
         &[],
-        ptx::Purpose::Speed(&[]),
+        ptx::Purpose::Speed(ptx::Kernels::default()),
         &ptx::stack::Options::default(),
     )
     .unwrap()
@@ -48,7 +48,7 @@ fn functions_in_initial_values_are_declared() {
         ptx::finish(
             &text,
             &[],
-            ptx::Purpose::Speed(&[]),
+            ptx::Purpose::Speed(ptx::Kernels::default()),
             &ptx::stack::Options::default()
         )
         .unwrap()

@@ -222,9 +222,14 @@ fn records_and_checks_are_written() {
         "{HEAD}.func f() {{ call f; ret; }} .visible .entry k() {{ call f; ret; }}
         .visible .entry plain() {{ ret; }}"
     );
-    let finished = ptx::finish(&text, &[], ptx::Purpose::Speed(&[]), &Options::default())
-        .unwrap()
-        .text;
+    let finished = ptx::finish(
+        &text,
+        &[],
+        ptx::Purpose::Speed(ptx::Kernels::default()),
+        &Options::default(),
+    )
+    .unwrap()
+    .text;
     for part in [
         "__cuda_std_stack_of_k[2]",
         "__cuda_std_stack_of_plain[2] = {0, 0}",
@@ -237,8 +242,13 @@ fn records_and_checks_are_written() {
     // One check, since one function is recursive; no check without recursion.
     assert_eq!(finished.matches("stacksave").count(), 1);
     let plain = format!("{HEAD}.visible .entry plain() {{ ret; }}");
-    let plain = ptx::finish(&plain, &[], ptx::Purpose::Speed(&[]), &Options::default())
-        .unwrap()
-        .text;
+    let plain = ptx::finish(
+        &plain,
+        &[],
+        ptx::Purpose::Speed(ptx::Kernels::default()),
+        &Options::default(),
+    )
+    .unwrap()
+    .text;
     assert!(!plain.contains("__cuda_std"), "{plain}");
 }

@@ -362,7 +362,13 @@ fn finished(text: &str) -> (String, String) {
     });
     let options = stack::Options::default();
     let finish = |purpose| ptx::finish(text, &[], purpose, &options).unwrap().text;
-    (finish(Purpose::Plain), finish(Purpose::Speed(&slices)))
+    (
+        finish(Purpose::Plain),
+        finish(Purpose::Speed(ptx::Kernels {
+            slices: &slices,
+            ..ptx::Kernels::default()
+        })),
+    )
 }
 
 /// Returns the seed to repeat, if there is one, and the number of kernels: `SEED` and `COUNT`.
@@ -453,14 +459,48 @@ impl Text<'_> {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(1..4);
-            value = match self.rng.u32(..7) {
+            value = match self.rng.u32(..21) {
                 0 => self.op("%rd", "add.s64", &format!("{value}, {constant}")),
                 1 => self.op("%rd", "add.s64", &format!("{value}, -{constant}")),
                 2 => self.op("%rd", "add.s64", &format!("{value}, %bound")),
                 3 => self.op("%rd", "sub.s64", &format!("{value}, %bound")),
                 4 => self.op("%rd", "sub.s64", &format!("{value}, %stride")),
                 5 => self.op("%rd", "min.u64", &format!("{value}, %offset")),
-                _ => self.op("%rd", "mul.lo.s64", &format!("{value}, {constant}")),
+                6 => self.op("%rd", "mul.lo.s64", &format!("{value}, {constant}")),
+                7 => self.op("%rd", "max.u64", &format!("{value}, %offset")),
+                8 => self.op("%rd", "div.u64", &format!("{value}, {constant}")),
+                9 => self.op("%rd", "rem.u64", &format!("{value}, {constant}")),
+                10 => self.op("%rd", "shr.u64", &format!("{value}, {constant}")),
+                11 => self.op("%rd", "shl.b64", &format!("{value}, {constant}")),
+                12 => self.op("%rd", "and.b64", &format!("{value}, 7")),
+                13 => self.op("%rd", "or.b64", &format!("{value}, {constant}")),
+                14 => self.op("%rd", "xor.b64", &format!("{value}, {constant}")),
+                15 => self.op("%rd", "mad.lo.s64", &format!("{value}, {constant}, {x}")),
+                16 => self.op("%rd", "mul.lo.s64", &format!("{value}, %offset")),
+                17 => {
+                    let p = self.op("%p", "setp.lt.u64", &format!("{value}, {constant}"));
+                    self.op("%rd", "selp.b64", &format!("{value}, {y}, {p}"))
+                }
+                18 => {
+                    let low = self.op("%r", "cvt.u32.u64", &value);
+                    self.op("%rd", "cvt.u64.u32", &low)
+                }
+                19 => {
+                    let low = self.op("%r", "cvt.u32.u64", &value);
+                    self.op("%rd", "mul.wide.u32", &format!("{low}, {constant}"))
+                }
+                _ => {
+                    // A join of two values.
+                    let joined = self.op("%rd", "mov.u64", &value);
+                    let p = self.op("%p", "setp.lt.u64", &format!("{value}, {constant}"));
+                    self.count += 1;
+                    let label = self.count;
+                    self.line(&format!("@{p} bra $J{label};"));
+                    self.line(&format!(
+                        "sub.s64 {joined}, {value}, {constant};\n$J{label}:"
+                    ));
+                    joined
+                }
             };
         }
         value
@@ -498,8 +538,16 @@ fn grid_stride(rng: &mut Rng) -> String {
         }
     }
     let nested = text.rng.bool();
-    text.line("mov.u32 %acc, 7;\n    mov.u32 %r1, %tid.x; cvt.u64.u32 %rd1, %r1;");
+    text.line("mov.u32 %acc, 7;\n    mov.u32 %r1, %tid.x;");
+    let flat = text.rng.bool();
     text.line("mov.u32 %r2, %nctaid.x; cvt.u64.u32 %rd2, %r2;");
+    if flat {
+        // The index of the block among those of the grid.
+        text.line("mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %nctaid.y;");
+        text.line("mad.lo.s32 %r8, %r7, %r6, %r5;\n    mov.u32 %r9, %ctaid.x;");
+        text.line("mad.lo.s32 %r9, %r8, %r2, %r9;\n    add.s32 %r1, %r1, %r9;");
+    }
+    text.line("cvt.u64.u32 %rd1, %r1;");
     text.line("add.s64 %rd3, %start, %rd1;");
     text.line("setp.ge.u64 %p1, %rd3, %bound;\n    @%p1 bra $end;");
     text.line("mov.u32 %r3, %tid.y; cvt.u64.u32 %rd5, %r3;");
@@ -517,8 +565,24 @@ fn grid_stride(rng: &mut Rng) -> String {
         for _ in 0..text.rng.u32(..3) {
             text.guard("%rd4", "%rd5", &skip);
         }
+        // Perhaps in a loop with a counter of its own.
+        let inner = text.rng.u32(..3) == 0;
+        let counter = text.op("%rd", "mov.u64", "0");
+        if inner {
+            text.line(&format!("$I{number}:"));
+        }
         for _ in 0..text.rng.u32(1..5) {
-            text.access("%rd4", "%rd5", &own);
+            let x = match inner && text.rng.bool() {
+                true => counter.as_str(),
+                false => "%rd4",
+            };
+            text.access(x, "%rd5", &own);
+        }
+        if inner {
+            let times = text.rng.u32(1..4);
+            text.line(&format!("add.s64 {counter}, {counter}, 1;"));
+            let p = text.op("%p", "setp.ne.s64", &format!("{counter}, {times}"));
+            text.line(&format!("@{p} bra $I{number};"));
         }
         text.line(&format!("{skip}:"));
     }
@@ -533,7 +597,7 @@ fn grid_stride(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn peeled_iterations_change_nothing() {
+fn specialized_kernels_change_nothing() {
     let (seed, kernels) = settings();
     let (mut changed, mut narrowed) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {

@@ -22,6 +22,15 @@ pub(crate) struct Denying {
     costs: Vec<String>,
 }
 
+impl Denying {
+    /// Returns the kernel's name if it denies spills, or local memory, which has them.
+    pub(crate) fn without_spills(&self) -> Option<&str> {
+        let costs = ["local_memory", "spills"];
+        let denies = self.costs.iter().any(|cost| costs.contains(&cost.as_str()));
+        denies.then_some(self.symbol.as_str())
+    }
+}
+
 /// Returns the kernels that deny costs. Unoptimized builds, which have all of them, deny none.
 pub(crate) fn find<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Vec<Denying> {
     if !options::optimizes(tcx.sess) {

@@ -88,10 +88,17 @@ pub(crate) fn compile<'tcx>(
     }
     // ptxas does not optimize functions that libnvvm marks for debuggers. That suits only
     // unoptimized builds, whose functions are many and large.
+    let without_spills: Vec<&str> = denying
+        .iter()
+        .filter_map(denied::Denying::without_spills)
+        .collect();
     let purpose = match (options::optimizes(sess), options.move_checks) {
         (false, _) => ptx::Purpose::Debugging,
         (true, false) => ptx::Purpose::Plain,
-        (true, true) => ptx::Purpose::Speed(&slices),
+        (true, true) => ptx::Purpose::Speed(ptx::Kernels {
+            slices: &slices,
+            without_spills: &without_spills,
+        }),
     };
     match ptx::finish(&ptx, &[], purpose, &stack) {
         Ok(finished) => {

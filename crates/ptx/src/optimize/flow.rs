@@ -308,6 +308,12 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Returns whether a block ends in an indirect branch.
+    pub fn has_switch(&self) -> bool {
+        let mut ids = self.order.iter();
+        ids.any(|&id| matches!(self.blocks[id].end, End::Switch(..)))
+    }
+
     /// Removes empty and unreachable blocks.
     pub fn tidy(&mut self) {
         let nothing = |block: &Block<'a>| match block.end {

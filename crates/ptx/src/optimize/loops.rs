@@ -84,20 +84,19 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     loops
 }
 
-/// Returns all loops of a function with a single latch each, or `None` if a loop has several.
-pub(super) fn all<'a>(graph: &Graph<'a>, cold: &[bool]) -> Option<Vec<Loop<'a>>> {
+/// Returns the loops of a function that have a single latch.
+pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let definitions = definitions(graph, cold);
     let mut loops: Vec<Loop<'a>> = Vec::new();
-    for (latch, header) in back {
-        if loops.iter().any(|known| known.header == header) {
-            return None;
+    for &(latch, header) in &back {
+        if back.iter().filter(|&&(_, to)| to == header).count() == 1 {
+            let mut inside = BTreeSet::from([header]);
+            add_body(&flow, latch, &mut inside);
+            loops.push(Loop::new(graph, header, latch, &inside, &definitions));
         }
-        let mut inside = BTreeSet::from([header]);
-        add_body(&flow, latch, &mut inside);
-        loops.push(Loop::new(graph, header, latch, &inside, &definitions));
     }
-    Some(loops)
+    loops
 }
 
 /// The value added to a register in each iteration.

@@ -6,12 +6,13 @@ mod exits;
 mod flow;
 mod guarded;
 pub(crate) mod instructions;
+mod liveness;
 mod loops;
 mod names;
 mod narrow;
-mod peel;
 mod remaining;
 mod spaces;
+mod specialize;
 mod strides;
 mod unroll;
 mod version;
@@ -23,7 +24,14 @@ use instructions::results;
 pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
 
-use crate::{Function, Instruction, Item, Module, Operand, Statement, Type};
+use crate::{Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type};
+
+/// The number of registers of a kernel with which the maximum number of threads runs at once on a
+/// multiprocessor.
+const REGISTERS: u64 = 32;
+
+/// A kernel is limited to [`REGISTERS`] if at most so many are live at once.
+const PRESSURE: usize = 40;
 
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,23 +46,12 @@ pub struct Slice {
     pub element: u64,
 }
 
-/// Optimizes the functions of a module. `slices` are the known slices among the kernels'
-/// parameters.
-pub fn optimize<'a>(module: &mut Module<'a>, slices: &[Slice], names: &'a Names) {
+/// Optimizes the functions of a module.
+pub fn optimize<'a>(module: &mut Module<'a>, kernels: Kernels<'_>, names: &'a Names) {
     let no_return = no_return(module);
     for item in &mut module.items {
-        if let Item::Function(Function {
-            body: Some(body),
-            name,
-            ..
-        }) = item
-            && let own = slices
-                .iter()
-                .filter(|slice| slice.kernel == *name)
-                .collect::<Vec<_>>()
-            && let Some(optimized) = optimized(body, &no_return, &own, names)
-        {
-            *body = optimized;
+        if let Item::Function(function) = item {
+            optimize_function(function, &no_return, kernels, names);
         }
     }
 }
@@ -71,27 +68,56 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
-fn optimized<'a>(
-    body: &[Statement<'a>],
+/// Optimizes the body of a function, if its control flow can be represented.
+fn optimize_function<'a>(
+    function: &mut Function<'a>,
     no_return: &HashSet<&'a str>,
-    slices: &[&Slice],
+    kernels: Kernels<'_>,
     names: &'a Names,
-) -> Option<Vec<Statement<'a>>> {
-    let mut graph = Graph::new(body, no_return, names)?;
+) -> Option<()> {
+    let slices: Vec<&Slice> = (kernels.slices.iter())
+        .filter(|slice| slice.kernel == function.name)
+        .collect();
+    let slices = &slices[..];
+    let mut graph = Graph::new(function.body.as_deref()?, no_return, names)?;
     let mut slow = HashSet::new();
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
-    let mut small = Vec::new();
-    changed += peel::peel(&mut graph, names, &mut small);
+    let special = match function.entry {
+        true => specialize::specialize(&mut graph, names, function, slices, &mut slow),
+        false => None,
+    };
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);
     changed += combine::combine(&mut graph, names, &slow);
-    changed += narrow::narrow(&mut graph, names, &small);
-    (changed > 0).then(|| {
+    if let Some(special) = special {
+        changed += 1 + narrow::narrow(&mut graph, names, &special);
+        let region = special.blocks(&graph);
+        // If the original, which need not be fast, determined the number of registers, fewer blocks
+        // would run at once.
+        let limits = ["maxnreg", "minnctapersm"];
+        let is_limited = function
+            .directives
+            .iter()
+            .any(|it| limits.contains(&it.name));
+        if special.general_is_slow
+            && !is_limited
+            && !kernels.without_spills.contains(&function.name)
+            && liveness::pressure(&graph, &region) <= PRESSURE
+        {
+            function.directives.push(Directive {
+                name: "maxnreg",
+                values: vec![REGISTERS],
+                strings: Vec::new(),
+            });
+        }
+    }
+    if changed > 0 {
         graph.tidy();
-        graph.write()
-    })
+        function.body = Some(graph.write());
+    }
+    Some(())
 }
 
 /// A branch to a panic.

@@ -1,199 +1,76 @@
-//! Computes the 64-bit indices of the first iteration of grid-stride loops in 32 bits.
+//! Computes 64-bit integers of the copy of a kernel's body in 32 bits.
 //!
 //! GPUs have 32-bit registers: each 64-bit addition, comparison or address of an array's element
-//! takes two instructions or more. `peel` lets the copy of the first iteration run only if all
-//! lengths and extents among the kernel's parameters are below 2³⁰. This pass propagates the ranges
-//! that follow from that, from special registers and from branches, and replaces operations whose
-//! operands and results fit 32 bits with sign. If the extents are larger, the original loop runs.
+//! takes two instructions or more. The copy that `specialize` makes runs only if all lengths and
+//! extents among the kernel's parameters are below 2³⁰. This pass propagates the ranges that follow
+//! from that, from special registers and from branches, and replaces operations whose operands and
+//! results fit 32 bits with sign.
 
 use std::collections::{HashMap, HashSet};
 
-use petgraph::algo::toposort;
+use petgraph::Direction;
+use petgraph::algo::{dominators::simple_fast, tarjan_scc};
 use petgraph::graphmap::DiGraphMap;
+use petgraph::visit::DfsPostOrder;
 
 use super::flow::{End, Graph, Id};
-use super::instructions::{instructions, rename_operand, results, sources};
+use super::instructions::{instructions, is_pure, rename_operand, results, sources};
 use super::loops::{Comparison, Relation};
 use super::names::Names;
+use super::specialize::{BOUND, Special};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Integer, Operand, Statement, Type};
+use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
-/// The exclusive bound of the parameters.
-pub(super) const BOUND: u64 = 1 << 30;
+/// The values that an integer may have, both ends included.
+pub(super) type Range = (i64, i64);
 
-/// The maximum number of instructions from the entry to the loop.
-const LARGEST: usize = 400;
-
-/// The copy of the first iteration of a nest of loops.
-#[derive(Debug)]
-pub(super) struct Peeled<'a> {
-    /// The first block of the copy, which runs if the extents are below [`BOUND`].
-    pub first: Id,
-    /// The blocks of the copy.
-    pub blocks: HashSet<Id>,
-    /// The registers with lengths and extents.
-    pub extents: HashSet<&'a str>,
-}
-
-/// Returns the registers with lengths and extents among the parameters that the blocks compare or
-/// add, if there is enough to gain: `before` are the blocks that precede the loop.
-pub(super) fn extents<'a>(
+/// Returns which of the counters are known to be below 2³² when their loop is entered: pairs of a
+/// loop's header and a register.
+pub(super) fn start_small<'a>(
     graph: &Graph<'a>,
-    before: &[Id],
-    inside: &[Id],
-) -> Option<HashSet<&'a str>> {
-    const WORTHWHILE: usize = 8;
-    let mut parameters = HashSet::new();
-    let mut addresses = HashSet::new();
-    let mut writes: HashMap<&'a str, u32> = HashMap::new();
-    for &id in &graph.order {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| *writes.entry(name).or_insert(0) += 1);
-                if it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none() {
-                    results(it, &mut |name| _ = parameters.insert(name));
-                }
-                if it.opcode == "cvta" {
-                    sources(it, &mut |name| _ = addresses.insert(name));
-                }
-                for operand in &it.operands {
-                    if let Operand::Address(Base::Name(name), _) = operand {
-                        addresses.insert(*name);
-                    }
-                }
-            });
+    special: &Special<'a>,
+    counters: &[(Id, &'a str)],
+) -> Vec<bool> {
+    let region = Region::new(graph, special);
+    let mut small = vec![None; counters.len()];
+    region.visit(graph, special, &mut |from, to, facts| {
+        if from.is_some_and(|from| region.position[&from] >= region.position[&to]) {
+            return;
         }
-    }
-    let mut used = HashSet::new();
-    let mut operations = 0;
-    for &id in before.iter().chain(inside) {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                let counts = match it.opcode {
-                    "setp" | "add" | "sub" => inside.contains(&id) && is_wide(it),
-                    "mul" | "mad" | "min" | "max" => false,
-                    _ => return,
-                };
-                operations += usize::from(counts);
-                sources(it, &mut |name| _ = used.insert(name));
-            });
-        }
-    }
-    let single = |name: &&str| !addresses.contains(name) && writes.get(name) == Some(&1);
-    let mut extents: HashSet<&'a str> =
-        parameters.iter().copied().filter(|it| single(it)).collect();
-    // Products of extents, such as the distance between the layers of a volume.
-    for &id in before {
-        for statement in &graph.blocks[id].body {
-            if let Statement::Instruction(it) = statement
-                && let ("mul", ["lo", "s64" | "u64"], [Operand::Name(product), a, b]) =
-                    (it.opcode, &it.modifiers[..], &it.operands[..])
-                && [a, b]
-                    .iter()
-                    .all(|it| matches!(it, Operand::Name(n) if extents.contains(n)))
-                && single(product)
-            {
-                extents.insert(product);
+        for (index, &(header, counter)) in counters.iter().enumerate() {
+            if header == to {
+                let range = facts.range(&Operand::Name(counter));
+                let is_small = matches!(range, Some((0.., ..=0xffff_ffff)));
+                small[index] = Some(is_small && small[index] != Some(false));
             }
         }
-    }
-    extents.retain(|name| used.contains(name));
-    (operations >= WORTHWHILE && !extents.is_empty()).then_some(extents)
+    });
+    small.into_iter().map(|small| small == Some(true)).collect()
 }
 
-/// Returns whether the last modifier is a 64-bit integer type.
-fn is_wide(instruction: &Instruction<'_>) -> bool {
-    matches!(instruction.modifiers.last(), Some(&("u64" | "s64" | "b64")))
-}
-
-/// Adds the instructions that test the extents, and returns the predicate.
-pub(super) fn test<'a>(
-    graph: &mut Graph<'a>,
-    names: &'a Names,
-    body: &mut Vec<Statement<'a>>,
-    extents: &HashSet<&'a str>,
-) -> &'a str {
-    let mut sorted: Vec<&'a str> = extents.iter().copied().collect();
-    sorted.sort_unstable();
-    let mut all = sorted[0];
-    for &next in &sorted[1..] {
-        let operands = [all, next].map(Operand::Name);
-        all = graph.emit(names, body, Type::B64, "or", &["b64"], operands);
-    }
-    let operands = [
-        Operand::Name(all),
-        Operand::Integer(Integer::unsigned(BOUND)),
-    ];
-    graph.emit(names, body, Type::Pred, "setp", &["lt", "u64"], operands)
-}
-
-/// Returns the blocks from the function's entry to `to`, as far as there is a single way.
-pub(super) fn before(graph: &Graph<'_>, to: Id) -> Vec<Id> {
-    let predecessors = graph.predecessors();
-    let mut path = Vec::new();
-    let mut size = 0;
-    let mut at = to;
-    while let [only] = predecessors[at][..]
-        && !path.contains(&only)
-    {
-        size += graph.blocks[only].body.len();
-        if size > LARGEST {
-            break;
-        }
-        path.push(only);
-        at = only;
-    }
-    path.reverse();
-    path
-}
-
-/// Rewrites the copies of first iterations. Returns the number of replaced operations.
-pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &[Peeled<'a>]) -> usize {
-    peeled
-        .iter()
-        .map(|each| narrow_one(graph, names, each))
-        .sum()
-}
-
-fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) -> usize {
+/// Rewrites the copy of a kernel's body. Returns the number of replaced operations.
+pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> usize {
     let cold = graph.cold();
     let predecessors = graph.predecessors();
-    let first = peeled.first;
-    let mut facts = Facts {
-        extents: peeled.extents.clone(),
-        ..Facts::default()
-    };
-    let path = before(graph, first);
-    for (index, &id) in path.iter().enumerate() {
-        for statement in &graph.blocks[id].body {
-            facts.statement(statement);
-        }
-        let next = path.get(index + 1).copied().unwrap_or(first);
-        facts = facts.on_edge(&graph.blocks[id].end, next);
-    }
-
-    let hot: HashSet<Id> = (peeled.blocks.iter().copied())
-        .filter(|&id| !cold[id])
-        .collect();
-    let Some(order) = topological(graph, &predecessors, &hot, first) else {
-        return 0;
-    };
-    let private = private(graph, &cold, &predecessors, &hot);
+    let region = Region::new(graph, special);
+    let hot: HashSet<Id> = region.order.iter().copied().collect();
+    let private = private(graph, &cold, &predecessors, special, &hot);
     let mut states: HashMap<Id, State<'a>> = HashMap::new();
     states.insert(
-        first,
+        special.first,
         State {
-            facts,
+            facts: Facts::new(special),
             low: HashMap::new(),
         },
     );
     let mut count = 0;
     let mut entries: HashMap<Id, HashMap<&'a str, Low<'a>>> = HashMap::new();
-    for id in order {
+    for &id in &region.order {
         let Some(mut state) = states.remove(&id) else {
             continue;
         };
+        region.enter(id, &mut state.facts);
         let body = std::mem::take(&mut graph.blocks[id].body);
         let mut narrowed = Vec::with_capacity(body.len());
         for statement in body {
@@ -209,6 +86,7 @@ fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) 
             if hot.contains(&to) {
                 match states.get_mut(&to) {
                     Some(known) => known.meet(&on_edge),
+                    None if region.position[&to] <= region.position[&id] => {}
                     None => _ = states.insert(to, on_edge),
                 }
             } else if cold[to] && predecessors[to].len() == 1 {
@@ -228,6 +106,150 @@ fn narrow_one<'a>(graph: &mut Graph<'a>, names: &'a Names, peeled: &Peeled<'a>) 
         body.splice(place..place, widened);
     }
     count
+}
+
+/// The hot blocks of the copy.
+struct Region<'a> {
+    /// The blocks in reverse postorder: each follows its predecessors, except in loops.
+    order: Vec<Id>,
+    /// The position of each block in `order`.
+    position: HashMap<Id, usize>,
+    /// The registers that a loop writes, for each block that it is entered at or continued at.
+    written: HashMap<Id, Vec<&'a str>>,
+    /// Ranges of these registers that hold in each iteration.
+    invariants: HashMap<Id, Vec<(&'a str, Range)>>,
+}
+
+impl<'a> Region<'a> {
+    fn new(graph: &Graph<'a>, special: &Special<'a>) -> Region<'a> {
+        let cold = graph.cold();
+        let mut flow = DiGraphMap::<Id, ()>::new();
+        flow.add_node(special.first);
+        let mut left = vec![special.first];
+        let mut seen = HashSet::from([special.first, special.general]);
+        while let Some(id) = left.pop() {
+            for to in graph.blocks[id].end.targets() {
+                if !cold[to] && to != special.general {
+                    flow.add_edge(id, to, ());
+                    if seen.insert(to) {
+                        left.push(to);
+                    }
+                }
+            }
+        }
+        let mut order = Vec::new();
+        let mut walk = DfsPostOrder::new(&flow, special.first);
+        while let Some(id) = walk.next(&flow) {
+            order.push(id);
+        }
+        order.reverse();
+        let position: HashMap<Id, usize> = (order.iter().enumerate())
+            .map(|(position, &id)| (id, position))
+            .collect();
+        let mut written = HashMap::new();
+        for component in tarjan_scc(&flow) {
+            let again = |id: &&Id| {
+                let mut from = flow.neighbors_directed(**id, Direction::Incoming);
+                from.any(|from| position[&from] >= position[*id])
+            };
+            for &id in component.iter().filter(again) {
+                let mut names = Vec::new();
+                for &inside in &component {
+                    for statement in &graph.blocks[inside].body {
+                        instructions(statement, &mut |it| {
+                            results(it, &mut |name| names.push(name));
+                        });
+                    }
+                }
+                names.sort_unstable();
+                names.dedup();
+                written.insert(id, names);
+            }
+        }
+        let mut region = Region {
+            order,
+            position,
+            written,
+            invariants: HashMap::new(),
+        };
+        region.find_invariants(graph, special);
+        region
+    }
+
+    /// Finds ranges that hold when a loop is entered, and whenever an iteration ends: whatever held
+    /// at its start, for example because the loop only continues if the counter is below a bound.
+    fn find_invariants(&mut self, graph: &Graph<'a>, special: &Special<'a>) {
+        let mut entered: HashMap<Id, Facts<'a>> = HashMap::new();
+        let mut continued: HashMap<Id, Facts<'a>> = HashMap::new();
+        self.visit(graph, special, &mut |from, to, facts| {
+            if !self.written.contains_key(&to) {
+                return;
+            }
+            let is_back = from.is_some_and(|from| self.position[&from] >= self.position[&to]);
+            let known = if is_back {
+                &mut continued
+            } else {
+                &mut entered
+            };
+            match known.get_mut(&to) {
+                Some(known) => known.meet(facts),
+                None => _ = known.insert(to, facts.clone()),
+            }
+        });
+        for (id, mut facts) in entered {
+            if let Some(continued) = continued.get(&id) {
+                facts.meet(continued);
+            }
+            let written = self.written[&id].iter();
+            let ranges = written.filter_map(|name| Some((*name, *facts.ranges.get(name)?)));
+            self.invariants.insert(id, ranges.collect());
+        }
+    }
+
+    /// Forgets what the loop that starts with a block changes.
+    fn enter(&self, id: Id, facts: &mut Facts<'a>) {
+        for &name in self.written.get(&id).into_iter().flatten() {
+            facts.forget(name);
+        }
+        for &(name, range) in self.invariants.get(&id).into_iter().flatten() {
+            facts.ranges.insert(name, range);
+        }
+    }
+
+    /// Calls `edge` with the facts on each edge, from a block to a block, and on the entry.
+    fn visit(
+        &self,
+        graph: &Graph<'a>,
+        special: &Special<'a>,
+        edge: &mut impl FnMut(Option<Id>, Id, &Facts<'a>),
+    ) {
+        let facts = Facts::new(special);
+        edge(None, special.first, &facts);
+        let mut all = HashMap::from([(special.first, facts)]);
+        for &id in &self.order {
+            let Some(mut facts) = all.remove(&id) else {
+                continue;
+            };
+            self.enter(id, &mut facts);
+            for statement in &graph.blocks[id].body {
+                facts.statement(statement);
+            }
+            let end = &graph.blocks[id].end;
+            for to in end.targets() {
+                let Some(&position) = self.position.get(&to) else {
+                    continue;
+                };
+                let on_edge = facts.on_edge(end, to);
+                edge(Some(id), to, &on_edge);
+                if position > self.position[&id] {
+                    match all.get_mut(&to) {
+                        Some(known) => known.meet(&on_edge),
+                        None => _ = all.insert(to, on_edge),
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Returns the instructions that compute the 64-bit registers that cold code reads.
@@ -260,44 +282,27 @@ fn widened_for<'a>(
     extended.collect()
 }
 
-/// Returns the instruction that extends a 32-bit register.
+/// Returns the instruction that computes the whole register.
 fn extend<'a>(wide: &'a str, low: Low<'a>) -> Statement<'a> {
-    let types = if low.signed {
-        ["s64", "s32"]
-    } else {
-        ["u64", "u32"]
-    };
-    let operands = [wide, low.register].map(Operand::Name).to_vec();
-    instruction("cvt", &types, operands)
-}
-
-/// Returns the blocks in an order in which each follows its predecessors, or `None` if there is a
-/// cycle, or a way into the blocks other than to `first`.
-fn topological(
-    graph: &Graph<'_>,
-    predecessors: &[Vec<Id>],
-    blocks: &HashSet<Id>,
-    first: Id,
-) -> Option<Vec<Id>> {
-    let mut flow = DiGraphMap::<Id, ()>::new();
-    for &id in graph.order.iter().filter(|&id| blocks.contains(id)) {
-        flow.add_node(id);
-        for &from in predecessors[id].iter().filter(|_| id != first) {
-            if !blocks.contains(&from) {
-                return None;
-            }
-            flow.add_edge(from, id, ());
+    let operands = |source| vec![Operand::Name(wide), Operand::Name(source)];
+    match low.wide {
+        Wide::Unsigned => instruction("cvt", &["u64", "u32"], operands(low.register)),
+        Wide::Signed => instruction("cvt", &["s64", "s32"], operands(low.register)),
+        Wide::Product(source, factor) => {
+            let mut operands = operands(source);
+            operands.push(Operand::Integer(Integer::unsigned(factor)));
+            instruction("mul", &["wide", "u32"], operands)
         }
     }
-    toposort(&flow, None).ok()
 }
 
 /// Returns the registers that only the copy and the panics behind it read, and that one instruction
-/// writes.
+/// writes before all that read them.
 fn private<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     predecessors: &[Vec<Id>],
+    special: &Special<'a>,
     hot: &HashSet<Id>,
 ) -> HashSet<&'a str> {
     let mut own = hot.clone();
@@ -315,13 +320,29 @@ fn private<'a>(
             break;
         }
     }
-    let mut writes: HashMap<&'a str, u32> = HashMap::new();
+    let mut flow = DiGraphMap::<Id, ()>::new();
+    flow.add_node(special.first);
+    for &id in &own {
+        for &from in predecessors[id].iter().filter(|from| own.contains(from)) {
+            flow.add_edge(from, id, ());
+        }
+    }
+    let dominators = simple_fast(&flow, special.first);
+    // The position of the instruction that writes a register.
+    let mut writes: HashMap<&'a str, Option<(Id, usize)>> = HashMap::new();
+    let mut reads: Vec<(&'a str, Id, usize)> = Vec::new();
     let mut shared = HashSet::new();
     for &id in &graph.order {
         let block = &graph.blocks[id];
-        for statement in &block.body {
+        for (place, statement) in block.body.iter().enumerate() {
             instructions(statement, &mut |it| {
-                results(it, &mut |name| *writes.entry(name).or_insert(0) += 1);
+                results(it, &mut |name| {
+                    let write = writes.entry(name).or_insert(Some((id, place)));
+                    if *write != Some((id, place)) {
+                        *write = None;
+                    }
+                });
+                sources(it, &mut |name| reads.push((name, id, place)));
                 // A nested block may have declarations of its own.
                 let plain = matches!(statement, Statement::Instruction(_)) || cold[id];
                 if !own.contains(&id) || !plain {
@@ -337,7 +358,20 @@ fn private<'a>(
             End::Branch(..) | End::Jump(..) | End::Never => {}
         }
     }
-    let single = writes.into_iter().filter(|&(_, count)| count == 1);
+    for (name, id, place) in reads {
+        let Some(&Some((writer, written))) = writes.get(name) else {
+            continue;
+        };
+        let precedes = match writer == id {
+            true => written < place,
+            false => (dominators.dominators(id))
+                .is_some_and(|mut all| all.any(|dominator| dominator == writer)),
+        };
+        if !precedes {
+            shared.insert(name);
+        }
+    }
+    let single = writes.into_iter().filter(|(_, write)| write.is_some());
     single
         .map(|(name, _)| name)
         .filter(|name| !shared.contains(name))
@@ -375,14 +409,25 @@ impl<'a> Condition<'a> {
 /// for 64 bits and as unsigned ones for 32 bits, and the conditions in predicate registers.
 #[derive(Clone, Debug, Default)]
 struct Facts<'a> {
-    ranges: HashMap<&'a str, (i64, i64)>,
+    ranges: HashMap<&'a str, Range>,
     conditions: HashMap<&'a str, Condition<'a>>,
+    /// The register that a register is a copy of.
+    copies: HashMap<&'a str, &'a str>,
     extents: HashSet<&'a str>,
 }
 
 impl<'a> Facts<'a> {
+    fn new(special: &Special<'a>) -> Facts<'a> {
+        Facts {
+            ranges: special.ranges.iter().copied().collect(),
+            conditions: HashMap::new(),
+            copies: HashMap::new(),
+            extents: special.extents.clone(),
+        }
+    }
+
     /// Returns the range of an operand, if it is known.
-    fn range(&self, operand: &Operand<'a>) -> Option<(i64, i64)> {
+    fn range(&self, operand: &Operand<'a>) -> Option<Range> {
         match operand {
             Operand::Integer(value) => {
                 let value = value.bits as i64;
@@ -412,6 +457,7 @@ impl<'a> Facts<'a> {
     }
 
     fn forget(&mut self, name: &'a str) {
+        self.copies.retain(|copy, of| *copy != name && *of != name);
         self.ranges.remove(name);
         self.conditions.remove(name);
         self.conditions.retain(|_, condition| {
@@ -432,6 +478,12 @@ impl<'a> Facts<'a> {
         };
         if let Some(range) = range {
             self.ranges.insert(result, range);
+        }
+        if let ("mov", None, ["u64" | "s64" | "b64"], [_, Operand::Name(of)]) =
+            (it.opcode, it.guard, &it.modifiers[..], &it.operands[..])
+            && *of != result
+        {
+            self.copies.insert(result, of);
         }
         if let Some(condition) = condition {
             // A comparison with the old value of its own result is impossible.
@@ -458,12 +510,11 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the range of an instruction's result, if it is known.
-    fn result_range(&self, it: &Instruction<'a>) -> Option<(i64, i64)> {
+    fn result_range(&self, it: &Instruction<'a>) -> Option<Range> {
         let operand = |index: usize| self.range(it.operands.get(index)?);
-        let word = |(low, high): (i64, i64)| {
-            (low >= 0 && high <= i64::from(u32::MAX)).then_some((low, high))
-        };
-        let nonnegative = |range: (i64, i64)| (range.0 >= 0).then_some(range);
+        let word =
+            |(low, high): Range| (low >= 0 && high <= i64::from(u32::MAX)).then_some((low, high));
+        let nonnegative = |range: Range| (range.0 >= 0).then_some(range);
         if let Some(Operand::Name(name)) = it.operands.first()
             && self.extents.contains(name)
         {
@@ -522,10 +573,11 @@ impl<'a> Facts<'a> {
                     word(shifted)
                 }
             }
-            ("or", ["b64" | "b32"]) => {
+            ("or" | "xor", ["b64" | "b32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 let bits = 64 - (a.1 | b.1).leading_zeros();
-                Some((a.0.max(b.0), ((1u128 << bits) - 1) as i64))
+                let low = if it.opcode == "or" { a.0.max(b.0) } else { 0 };
+                Some((low, ((1u128 << bits) - 1) as i64))
             }
             ("and", ["b64" | "b32"]) => {
                 let of = |index| operand(index).and_then(nonnegative);
@@ -548,6 +600,30 @@ impl<'a> Facts<'a> {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 Some((a.0.max(b.0), a.1.max(b.1)))
             }
+            ("div", ["u64" | "u32"]) => {
+                let (a, b) = (nonnegative(operand(1)?)?, operand(2).and_then(nonnegative));
+                let b = b.unwrap_or((1, i64::MAX));
+                Some((a.0 / b.1.max(1), a.1 / b.0.max(1)))
+            }
+            ("rem", ["u64" | "u32"]) => {
+                let of = |index| operand(index).and_then(nonnegative);
+                match (of(1), of(2)) {
+                    (Some(a), Some(b)) => Some((0, a.1.min((b.1 - 1).max(0)))),
+                    (Some(a), None) => Some((0, a.1)),
+                    (None, Some(b)) => Some((0, (b.1 - 1).max(0))),
+                    (None, None) => None,
+                }
+            }
+            ("shr", ["u64" | "u32"]) => {
+                let (a, by) = (nonnegative(operand(1)?)?, operand(2)?);
+                let known = by.0 == by.1 && (0..63).contains(&by.0);
+                known.then(|| (a.0 >> by.0, a.1 >> by.0))
+            }
+            ("selp", ["b64" | "u64" | "s64"]) => {
+                let (a, b) = (operand(1)?, operand(2)?);
+                Some((a.0.min(b.0), a.1.max(b.1)))
+            }
+            ("cvt", ["u32", "u64"]) => word(operand(1)?),
             _ => None,
         }
     }
@@ -590,13 +666,13 @@ impl<'a> Facts<'a> {
                         i64::MAX,
                         |(low, high)| if low < 0 { i64::MAX } else { high },
                     );
-                    self.ranges.insert(name, (low, known.min(high - strict)));
+                    self.learn(name, (low, known.min(high - strict)));
                 }
                 if let (Operand::Name(name), Some((low @ 0.., _)), Some((0.., high))) =
                     (&it.right, left, right)
                 {
                     let own = right.map_or(0, |(own, _)| own);
-                    self.ranges.insert(name, (own.max(low + strict), high));
+                    self.learn(name, (own.max(low + strict), high));
                 }
             }
             Relation::Greater | Relation::GreaterOrEqual => {
@@ -607,10 +683,20 @@ impl<'a> Facts<'a> {
                     (&it.left, &it.right)
                     && let Some((0, high @ 1..)) = self.range(&it.left)
                 {
-                    self.ranges.insert(name, (1, high));
+                    self.learn(name, (1, high));
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Records the range of a register, and of its copies.
+    fn learn(&mut self, name: &'a str, range: Range) {
+        self.ranges.insert(name, range);
+        for (&copy, &of) in &self.copies {
+            if of == name {
+                self.ranges.insert(copy, range);
+            }
         }
     }
 
@@ -625,6 +711,7 @@ impl<'a> Facts<'a> {
                 None => false,
             });
         self.conditions.clear();
+        (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
     }
 }
 
@@ -633,7 +720,10 @@ fn is_64(ty: &str) -> bool {
 }
 
 /// Returns the range of a special register.
-fn special(name: &str) -> Option<(i64, i64)> {
+fn special(name: &str) -> Option<Range> {
+    if name == "%laneid" {
+        return Some((0, 31));
+    }
     let (register, dimension) = name.rsplit_once('.')?;
     // PTX ISA, "Special Registers"; CUDA Programming Guide, "Compute Capabilities".
     Some(match (register, dimension) {
@@ -653,8 +743,19 @@ fn special(name: &str) -> Option<(i64, i64)> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Low<'a> {
     register: &'a str,
-    /// Whether the number may be negative.
-    signed: bool,
+    wide: Wide<'a>,
+}
+
+/// How the whole register is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wide<'a> {
+    /// By extension of the lower half with zeros.
+    Unsigned,
+    /// By extension of the lower half with its sign.
+    Signed,
+    /// As the product of an unsigned 32-bit register and a number, which costs no more than an
+    /// extension and can be part of an address.
+    Product(&'a str, u64),
 }
 
 /// The facts at a place in the copy, and the registers that only have a 32-bit value so far.
@@ -721,7 +822,7 @@ impl<'a> State<'a> {
         private: &HashSet<&'a str>,
         to: &mut Vec<Statement<'a>>,
     ) -> bool {
-        let fits = |range: Option<(i64, i64)>| {
+        let fits = |range: Option<Range>| {
             range.is_some_and(|(low, high)| low >= i32::MIN.into() && high <= i32::MAX.into())
         };
         let is_word = |operand: &Operand<'a>| fits(self.facts.range(operand));
@@ -729,6 +830,22 @@ impl<'a> State<'a> {
             let range = self.facts.range(operand);
             range.is_some_and(|(low, high)| low >= 0 && high <= u32::MAX.into())
         };
+        let result_range = self.facts.result_range(it);
+        if let Some((value @ 0.., same)) = result_range
+            && value == same
+            && is_pure(it)
+            && let Some(result @ Operand::Name(register)) = it.operands.first()
+            && let Some(ty @ (Type::B32 | Type::B64)) = graph.type_of(register)
+        {
+            let value = Operand::Integer(Integer::unsigned(value as u64));
+            let operands = vec![result.clone(), value];
+            to.push(instruction("mov", &[ty.name()], operands));
+            return true;
+        }
+        let is_small = |range: Option<Range>| matches!(range, Some((0.., ..=0x7fff_ffff)));
+        let is_index = |operand: &Operand<'a>| is_small(self.facts.range(operand));
+        let is_own =
+            |result: &Operand<'a>| matches!(result, Operand::Name(name) if private.contains(name));
         match (it.opcode, &it.modifiers[..], &it.operands[..]) {
             (
                 "setp",
@@ -749,25 +866,105 @@ impl<'a> State<'a> {
                 ));
                 true
             }
-            (opcode @ ("add" | "sub"), ["s64" | "u64"], [Operand::Name(result), a, b])
-                if private.contains(result)
-                    && is_word(a)
-                    && is_word(b)
-                    && fits(self.facts.result_range(it)) =>
+            (opcode @ ("add" | "sub"), ["s64" | "u64"], [result, a, b])
+                if is_own(result) && is_word(a) && is_word(b) && fits(result_range) =>
             {
                 let [a, b] = self.lows(graph, names, [a, b], to);
                 let low = graph.emit(names, to, Type::B32, opcode, &["s32"], [a, b]);
-                self.defer(it, result, low);
+                self.defer(it, low);
+                true
+            }
+            (opcode @ ("min" | "max" | "div" | "rem"), ["u64"], [result, a, b])
+                if is_own(result) && is_index(a) && is_index(b) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, opcode, &["u32"], [a, b]);
+                self.defer(it, low);
+                true
+            }
+            // The lower half of the result depends only on those of the operands.
+            (opcode @ ("and" | "or" | "xor"), ["b64"], [result, a, b])
+                if is_own(result) && is_small(result_range) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, opcode, &["b32"], [a, b]);
+                self.defer(it, low);
+                true
+            }
+            ("shr", ["u64" | "s64" | "b64"], [result, a, by @ Operand::Integer(count)])
+                if is_own(result) && is_index(a) && count.bits < 32 =>
+            {
+                let [a] = self.lows(graph, names, [a], to);
+                let operands = [a, by.clone()];
+                let low = graph.emit(names, to, Type::B32, "shr", &["u32"], operands);
+                self.defer(it, low);
+                true
+            }
+            ("selp", ["b64" | "u64" | "s64"], [result, a, b, condition])
+                if is_own(result) && is_index(a) && is_index(b) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let operands = [a, b, condition.clone()];
+                let low = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
+                self.defer(it, low);
+                true
+            }
+            ("mov", ["u64" | "s64" | "b64"], [result, a @ Operand::Name(source)])
+                if is_own(result) && is_word(a) && graph.type_of(source).is_some() =>
+            {
+                let [low] = self.lows(graph, names, [a], to);
+                let low = graph.emit(names, to, Type::B32, "mov", &["b32"], [low]);
+                self.defer(it, low);
+                true
+            }
+            ("cvt", ["u64", "u32"], [result, a @ Operand::Name(source)])
+                if is_own(result) && graph.type_of(source) == Some(Type::B32) =>
+            {
+                let operands = [a.clone()];
+                let low = graph.emit(names, to, Type::B32, "mov", &["b32"], operands);
+                self.defer(it, low);
+                true
+            }
+            ("cvt", ["u32", "u64"], [result, a @ Operand::Name(source)])
+                if self.low.contains_key(source) =>
+            {
+                let [low] = self.lows(graph, names, [a], to);
+                to.push(instruction("mov", &["b32"], vec![result.clone(), low]));
                 true
             }
             (
-                "mov",
-                ["u64" | "s64" | "b64"],
-                [Operand::Name(result), a @ Operand::Name(source)],
-            ) if private.contains(result) && is_word(a) && graph.type_of(source).is_some() => {
-                let [low] = self.lows(graph, names, [a], to);
-                let low = graph.emit(names, to, Type::B32, "mov", &["b32"], [low]);
-                self.defer(it, result, low);
+                "mul",
+                ["wide", "u32"],
+                [result, a @ Operand::Name(source), Operand::Integer(factor)],
+            ) if is_own(result)
+                && is_small(result_range)
+                && graph.type_of(source) == Some(Type::B32) =>
+            {
+                self.multiply(graph, names, it, a.clone(), factor.bits, to);
+                true
+            }
+            ("mul", ["wide", "u32"], [result, a, b])
+                if is_own(result) && is_small(result_range) =>
+            {
+                let operands = [a, b].map(Operand::clone);
+                let low = graph.emit(names, to, Type::B32, "mul", &["lo", "s32"], operands);
+                self.defer(it, low);
+                true
+            }
+            ("mul", ["lo", "s64" | "u64"], [result, a, b])
+                if is_own(result) && is_index(a) && is_index(b) && is_small(result_range) =>
+            {
+                let factor = match b {
+                    Operand::Integer(factor) => Some(factor.bits),
+                    _ => None,
+                };
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                if let Some(factor) = factor {
+                    self.multiply(graph, names, it, a, factor, to);
+                    return true;
+                }
+                let low = graph.emit(names, to, Type::B32, "mul", &["lo", "s32"], [a, b]);
+                self.defer(it, low);
                 true
             }
             ("mul", ["lo", "s64" | "u64"], [result @ Operand::Name(_), a, b])
@@ -781,27 +978,84 @@ impl<'a> State<'a> {
                 ));
                 true
             }
-            ("shl", ["b64"], [result @ Operand::Name(_), a, Operand::Integer(by)])
-                if by.bits < 31 && matches!(a, Operand::Name(_)) =>
+            ("mad", ["lo", "s64" | "u64"], [result, a, b, c])
+                if is_own(result)
+                    && is_index(a)
+                    && is_index(b)
+                    && is_index(c)
+                    && is_small(result_range) =>
             {
-                let Some((0.., ..=0x7fff_ffff)) = self.facts.range(a) else {
-                    return false;
-                };
+                let operands = self.lows(graph, names, [a, b, c], to);
+                let low = graph.emit(names, to, Type::B32, "mad", &["lo", "s32"], operands);
+                self.defer(it, low);
+                true
+            }
+            (
+                "shl",
+                ["b64"],
+                [
+                    result @ Operand::Name(_),
+                    a @ Operand::Name(_),
+                    Operand::Integer(by),
+                ],
+            ) if by.bits < 31 && is_index(a) => {
                 let [low] = self.lows(graph, names, [a], to);
-                let factor = Operand::Integer(Integer::unsigned(1 << by.bits));
-                let operands = vec![result.clone(), low, factor];
-                to.push(instruction("mul", &["wide", "u32"], operands));
+                if is_own(result) && is_small(result_range) {
+                    self.multiply(graph, names, it, low, 1 << by.bits, to);
+                } else {
+                    let factor = Operand::Integer(Integer::unsigned(1 << by.bits));
+                    let operands = vec![result.clone(), low, factor];
+                    to.push(instruction("mul", &["wide", "u32"], operands));
+                }
+                true
+            }
+            // A register that several instructions write, such as a counter.
+            (opcode @ ("add" | "sub"), ["s64" | "u64"], [result @ Operand::Name(_), a, b])
+                if is_small(result_range) && is_word(a) && is_word(b) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, opcode, &["s32"], [a, b]);
+                let operands = vec![result.clone(), Operand::Name(low)];
+                to.push(instruction("cvt", &["u64", "u32"], operands));
                 true
             }
             _ => false,
         }
     }
 
+    /// Computes the lower half of the product of a 32-bit register and a number, which fits 31 bits.
+    fn multiply(
+        &mut self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        it: &Instruction<'a>,
+        source: Operand<'a>,
+        factor: u64,
+        to: &mut Vec<Statement<'a>>,
+    ) {
+        // The register may change before the whole product is needed.
+        let kept = graph.emit(names, to, Type::B32, "mov", &["b32"], [source]);
+        let operands = [
+            Operand::Name(kept),
+            Operand::Integer(Integer::unsigned(factor)),
+        ];
+        let register = graph.emit(names, to, Type::B32, "mul", &["lo", "s32"], operands);
+        if let Some(&Operand::Name(result)) = it.operands.first() {
+            let wide = Wide::Product(kept, factor);
+            self.low.insert(result, Low { register, wide });
+        }
+    }
+
     /// Records that only the lower half of an instruction's result is computed.
-    fn defer(&mut self, it: &Instruction<'a>, result: &'a str, register: &'a str) {
+    fn defer(&mut self, it: &Instruction<'a>, register: &'a str) {
         let range = self.facts.result_range(it);
-        let signed = range.is_none_or(|(low, _)| low < 0);
-        self.low.insert(result, Low { register, signed });
+        let wide = match range.is_none_or(|(low, _)| low < 0) {
+            true => Wide::Signed,
+            false => Wide::Unsigned,
+        };
+        if let Some(&Operand::Name(result)) = it.operands.first() {
+            self.low.insert(result, Low { register, wide });
+        }
     }
 
     /// Returns the lower halves of operands.

@@ -1,7 +1,8 @@
 //! Finds the checks that loops still make in each iteration, after all passes.
 //!
 //! A loop that `version` copied counts once: its copy without checks executes unless a test before
-//! the loop fails, so the checks of the original do not count.
+//! the loop fails, so the checks of the original do not count. Neither do those of a kernel's
+//! original body if it rarely executes (`specialize`); otherwise a check of both bodies counts once.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -9,6 +10,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::instructions;
 use super::loops::{add_body, back_edges};
 use super::names::{LABEL, Names};
+use super::specialize::GENERAL;
 use super::{check_of, no_return};
 use crate::dead::visit_operand;
 use crate::inline_panics::with_calls;
@@ -92,7 +94,16 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
             .collect(),
         line,
     });
-    Some(checks.filter(|check| !check.panics.is_empty()).collect())
+    let mut seen = HashSet::new();
+    let once = |check: &LoopCheck<'a>| {
+        let panics = check.panics.iter();
+        let known = panics.map(|panic| {
+            let loc = panic.loc.as_ref().map(Loc::key);
+            (panic.function, panic.variables.clone(), loc)
+        });
+        !check.panics.is_empty() && seen.insert(known.collect::<Vec<_>>())
+    };
+    Some(checks.filter(once).collect())
 }
 
 /// The names and locations of the source text. Those of the graph live as long as its labels.
@@ -222,6 +233,17 @@ fn slow(graph: &Graph<'_>, loops: &HashMap<Id, BTreeSet<Id>>, body: &[Statement<
         id
     };
     let mut slow = Vec::new();
+    // The original of a kernel that has a copy for ordinary launches.
+    let mut general: HashSet<Id> = (graph.blocks.iter().enumerate())
+        .filter(|(_, block)| block.label.starts_with(GENERAL))
+        .map(|(id, _)| id)
+        .collect();
+    let mut pending: Vec<Id> = general.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        let targets = graph.blocks[id].end.targets().into_iter();
+        pending.extend(targets.filter(|&to| general.insert(to)));
+    }
+    slow.extend(loops.keys().filter(|header| general.contains(header)));
     for (id, block) in graph.blocks.iter().enumerate() {
         let End::Branch(_, _, a, b) = block.end else {
             continue;

@@ -67,8 +67,7 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
     let mut copies = Vec::new();
     for _ in 0..ITERATIONS {
         let cold = graph.cold();
-        let (removed, kept) = (HashMap::new(), HashSet::new());
-        copies.push(version::copy(graph, names, &cold, each, &removed, &kept));
+        copies.push(version::copy(graph, names, &cold, each, &HashMap::new()));
     }
     // How far the counter goes in all iterations but the first; more than there is if that overflows.
     let mut ahead = Vec::new();

@@ -16,6 +16,7 @@ use super::instructions::{has_effect, is_pure, rename, results, sources};
 use super::loops::{Comparison, Relation, Step, Which};
 use super::version::{Ahead, number};
 use super::{Check, check_of};
+use crate::rewrite::instruction;
 use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The number of iterations that run at once.
@@ -249,8 +250,9 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a 
     None
 }
 
-/// Creates the unrolled loop and returns its blocks, the entry first. The remaining iterations run
-/// at `rolled`. `live` are the registers that must hold their values at the end.
+/// Creates the unrolled loop and returns its blocks, the entry first. A last group of fewer
+/// iterations runs at once, too: what belongs to missing iterations is predicated. If a check fails,
+/// execution continues at `rolled`. `live` are the registers that must hold their values at the end.
 pub(super) fn unroll<'a>(
     ahead: &mut Ahead<'_, 'a>,
     plan: &Plan<'a>,
@@ -261,19 +263,124 @@ pub(super) fn unroll<'a>(
         32 => (Type::B32, "s32", "u32"),
         _ => (Type::B64, "s64", "u64"),
     };
-    let mut taken = std::mem::take(&mut ahead.body);
+    let taken = std::mem::take(&mut ahead.body);
 
     // Whether enough iterations remain.
     let counter = Operand::Name(plan.counter);
     let left = ahead.emit(ty, "sub", &[sub], [plan.bound.clone(), counter]);
-    let others = number(plan.step * (ITERATIONS as u64 - 1));
-    let enough = ahead.emit(Type::Pred, "setp", &["gt", unsigned], [left, others]);
+    let others = |ahead: &mut Ahead<'_, 'a>, count: usize| {
+        let others = number(plan.step * count as u64);
+        let set = ahead.emit(
+            Type::Pred,
+            "setp",
+            &["gt", unsigned],
+            [left.clone(), others],
+        );
+        name(&set)
+    };
+    let enough = others(ahead, ITERATIONS - 1);
     let head = std::mem::take(&mut ahead.body);
+    let whole = group(ahead, plan, live, &[None; ITERATIONS]);
+    let header = ahead.each.header;
+    let latch = ahead.graph.blocks[ahead.each.latch].end.clone();
+    let exit = latch.targets().into_iter().find(|&to| to != header);
+    let partial = exit
+        .filter(|_| can_be_partial(ahead, plan, live))
+        .map(|exit| {
+            let mut active = vec![None];
+            active.extend((1..ITERATIONS - 1).map(|count| Some(others(ahead, count))));
+            let tests = std::mem::take(&mut ahead.body);
+            let mut group = group(ahead, plan, live, &active);
+            group.first.splice(0..0, tests);
+            (group, exit)
+        });
+    ahead.body = taken;
 
+    let id = ahead.graph.blocks.len();
+    let branch = |register, to, otherwise| {
+        let guard = Guard {
+            negated: false,
+            register,
+        };
+        End::Branch(guard, false, to, otherwise)
+    };
+    let mut last = latch;
+    if let End::Branch(guard, ..) = &mut last {
+        guard.register = whole
+            .now
+            .get(guard.register)
+            .copied()
+            .unwrap_or(guard.register);
+    }
+    last.retarget(&|to| if to == header { id } else { to });
+    let fewer = if partial.is_some() { id + 3 } else { rolled };
+    let mut blocks = vec![
+        (head, branch(enough, id + 1, fewer)),
+        (whole.first, branch(whole.passes, id + 2, rolled)),
+        (whole.then, last),
+    ];
+    if let Some((group, exit)) = partial {
+        blocks.push((group.first, branch(group.passes, id + 4, rolled)));
+        blocks.push((group.then, End::Jump(exit, false)));
+    }
+    let ids = (id..id + blocks.len()).collect();
+    for (body, end) in blocks {
+        let label = ahead.names.label();
+        ahead.graph.add(Block { label, body, end }, None);
+    }
+    ids
+}
+
+fn name<'a>(operand: &Operand<'a>) -> &'a str {
+    match operand {
+        Operand::Name(name) => name,
+        _ => "",
+    }
+}
+
+/// Several iterations that run at once.
+struct Group<'a> {
+    /// The instructions that the checks need, and the combination of the checks.
+    first: Vec<Statement<'a>>,
+    /// The predicate that all checks pass.
+    passes: &'a str,
+    /// The other instructions.
+    then: Vec<Statement<'a>>,
+    /// The registers with the values of the loop's registers at the end.
+    now: HashMap<&'a str, &'a str>,
+}
+
+/// Returns whether iterations can be predicated.
+fn can_be_partial<'a>(ahead: &Ahead<'_, 'a>, plan: &Plan<'a>, live: &[&'a str]) -> bool {
+    let selectable = |name: &&str| {
+        let types = [Type::B16, Type::B32, Type::B64, Type::F32, Type::F64];
+        (ahead.graph.type_of(name)).is_some_and(|ty| types.contains(&ty))
+    };
+    let mut simple = live.iter().all(selectable);
+    for &id in &plan.row {
+        for statement in &ahead.graph.blocks[id].body {
+            if let Statement::Instruction(it) = statement
+                && !is_pure(it)
+            {
+                simple &= matches!(it.operands.first(), Some(Operand::Name(result)) if selectable(result));
+            }
+        }
+    }
+    simple
+}
+
+/// Creates the code of iterations. Each has the predicate that it exists, if that is not certain.
+fn group<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    plan: &Plan<'a>,
+    live: &[&'a str],
+    active: &[Option<&'a str>],
+) -> Group<'a> {
     let mut now: HashMap<&'a str, &'a str> = HashMap::new();
     let (mut first, mut then) = (Vec::new(), Vec::new());
     let mut passes = Vec::new();
-    for _ in 0..ITERATIONS {
+    for &exists in active {
+        let before = now.clone();
         for &id in &plan.row {
             let mut line = None;
             for (place, statement) in ahead.graph.blocks[id].body.clone().iter().enumerate() {
@@ -285,25 +392,60 @@ pub(super) fn unroll<'a>(
                     Statement::Instruction(it) => it,
                     _ => continue,
                 };
-                let list = match plan.early.contains(&(id, place)) {
-                    true => &mut first,
-                    false => &mut then,
-                };
+                let is_early = plan.early.contains(&(id, place));
+                let list = if is_early { &mut first } else { &mut then };
                 list.extend(line.take());
-                list.push(Statement::Instruction(copied(ahead, it, &mut now)));
+                let mut copy = copied(ahead, it, &mut now);
+                if let Some(register) = exists
+                    && !is_pure(it)
+                {
+                    copy.guard = Some(Guard {
+                        negated: false,
+                        register,
+                    });
+                    list.extend(initialized(ahead, &copy));
+                }
+                list.push(Statement::Instruction(copy));
             }
             if let Some((_, check)) = plan.checks.iter().find(|(block, _)| *block == id) {
                 let register = now.get(check.register).copied().unwrap_or(check.register);
-                passes.push((register, check.negated));
+                passes.push((register, check.negated, exists));
             }
+        }
+        // An iteration that does not exist changes nothing.
+        for &register in live {
+            let Some(exists) = exists else {
+                continue;
+            };
+            let old = before.get(register).copied().unwrap_or(register);
+            let (Some(&new), Some(ty)) = (now.get(register), ahead.graph.type_of(register)) else {
+                continue;
+            };
+            if new == old {
+                continue;
+            }
+            let is_early = ahead
+                .each
+                .written
+                .get(register)
+                .is_some_and(|&(_, id, place)| plan.early.contains(&(id, place)));
+            let list = if is_early { &mut first } else { &mut then };
+            let operands = [new, old, exists].map(Operand::Name);
+            let (graph, names) = (&mut *ahead.graph, ahead.names);
+            let selected = graph.emit(names, list, ty, "selp", &[ty.name()], operands);
+            now.insert(register, selected);
         }
     }
     ahead.body = first;
     let mut all: Option<Operand<'a>> = None;
-    for (register, negated) in passes {
+    for (register, negated, exists) in passes {
         let mut pass = Operand::Name(register);
         if negated {
             pass = ahead.emit(Type::Pred, "not", &["pred"], [pass]);
+        }
+        if let Some(exists) = exists {
+            let absent = ahead.emit(Type::Pred, "not", &["pred"], [Operand::Name(exists)]);
+            pass = ahead.emit(Type::Pred, "or", &["pred"], [pass, absent]);
         }
         all = Some(match all {
             None => pass,
@@ -311,51 +453,39 @@ pub(super) fn unroll<'a>(
         });
     }
     let first = std::mem::take(&mut ahead.body);
-    for &name in live {
-        if let Some(value) = now.get(name)
-            && let Some(ty) = ahead.graph.type_of(name)
+    for &register in live {
+        if let Some(value) = now.get(register)
+            && let Some(ty) = ahead.graph.type_of(register)
         {
-            then.push(Statement::Instruction(Instruction {
-                guard: None,
-                opcode: "mov",
-                modifiers: vec![ty.name()],
-                operands: vec![Operand::Name(name), Operand::Name(value)],
-                line: 0,
-            }));
+            let operands = [register, value].map(Operand::Name).to_vec();
+            then.push(instruction("mov", &[ty.name()], operands));
         }
     }
-    let latch = ahead.graph.blocks[ahead.each.latch].end.clone();
-    let header = ahead.each.header;
-    ahead.body = std::mem::take(&mut taken);
+    Group {
+        first,
+        // There is at least one check.
+        passes: all.as_ref().map_or("", name),
+        then,
+        now,
+    }
+}
 
-    let register = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) => *name,
-        _ => "",
+/// Returns an instruction that initializes the result of a predicated one.
+fn initialized<'a>(ahead: &Ahead<'_, 'a>, it: &Instruction<'a>) -> Option<Statement<'a>> {
+    let Some(&Operand::Name(result)) = it.operands.first() else {
+        return None;
     };
-    let id = ahead.graph.blocks.len();
-    let branch = |condition: &Operand<'a>, to| {
-        let guard = Guard {
-            negated: false,
-            register: register(condition),
-        };
-        End::Branch(guard, false, to, rolled)
+    let ty = ahead.graph.type_of(result)?;
+    let zero = match ty {
+        Type::F32 => Operand::F32(0),
+        Type::F64 => Operand::F64(0),
+        _ => number(0),
     };
-    let mut last = latch;
-    if let End::Branch(guard, ..) = &mut last {
-        guard.register = now.get(guard.register).copied().unwrap_or(guard.register);
-    }
-    last.retarget(&|to| if to == header { id } else { to });
-    let always = Operand::Name(register(&enough));
-    let ends = [
-        branch(&enough, id + 1),
-        branch(all.as_ref().unwrap_or(&always), id + 2),
-        last,
-    ];
-    for (body, end) in [head, first, then].into_iter().zip(ends) {
-        let label = ahead.names.label();
-        ahead.graph.add(Block { label, body, end }, None);
-    }
-    vec![id, id + 1, id + 2]
+    Some(instruction(
+        "mov",
+        &[ty.name()],
+        vec![Operand::Name(result), zero],
+    ))
 }
 
 /// Copies an instruction, with new registers for its results.

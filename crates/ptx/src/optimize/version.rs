@@ -30,6 +30,9 @@ pub(super) fn version<'a>(
 ) -> usize {
     let mut count = 0;
     for each in loops::innermost(graph, &graph.cold()) {
+        if slow.contains(&each.header) {
+            continue;
+        }
         let cold = graph.cold();
         count += version_one(graph, names, &cold, &each, slices, slow).unwrap_or(0);
     }
@@ -88,21 +91,22 @@ fn version_one<'a>(
         return None;
     }
     let condition = ahead.all();
-    let Copy {
-        blocks: mut fast,
-        live,
-        ..
-    } = copy(ahead.graph, names, cold, each, &removed, &HashSet::new());
-    if let Some(plan) = plan {
-        let place = ahead.graph.order.iter().position(|id| *id == fast[0])?;
-        let unrolled = unroll::unroll(&mut ahead, &plan, fast[0], &live);
-        let order = &mut ahead.graph.order;
-        order.truncate(order.len() - unrolled.len());
-        order.splice(place..place, unrolled.iter().copied());
-        fast.splice(0..0, unrolled);
-    }
-    let body = ahead.body;
     let header = each.header;
+    let fast = match plan {
+        // The remaining iterations run in the original loop: a third copy would cost more uniform
+        // registers than ptxas has.
+        Some(plan) => {
+            let live = live(ahead.graph, cold, each);
+            let place = ahead.graph.order.iter().position(|id| *id == header)?;
+            let unrolled = unroll::unroll(&mut ahead, &plan, header, &live);
+            let order = &mut ahead.graph.order;
+            order.truncate(order.len() - unrolled.len());
+            order.splice(place..place, unrolled.iter().copied());
+            unrolled
+        }
+        None => copy(ahead.graph, names, cold, each, &removed).blocks,
+    };
+    let body = ahead.body;
     let outside: Vec<Id> = (graph.predecessors()[header].iter().copied())
         .filter(|id| !each.blocks.contains(id) && !fast.contains(id))
         .collect();
@@ -136,64 +140,28 @@ fn version_one<'a>(
 }
 
 /// A copy of a loop.
-pub(super) struct Copy<'a> {
+pub(super) struct Copy {
     /// The blocks, the header first.
     pub blocks: Vec<Id>,
     /// The header.
     pub header: Id,
     /// The latch.
     pub latch: Id,
-    /// The copy of each block.
-    pub ids: HashMap<Id, Id>,
-    /// The registers that the loop writes and that are used outside it. The copy writes these too;
-    /// it has its own registers for all others.
-    pub live: Vec<&'a str>,
 }
 
-/// Copies a loop without the checks of `removed`. `kept` are registers that the copy must write.
+/// Copies a loop without the checks of `removed`. The copy writes the registers that are used
+/// outside the loop, and has its own registers for all others.
 pub(super) fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     cold: &[bool],
     each: &Loop<'a>,
     removed: &HashMap<Id, Id>,
-    kept: &HashSet<&'a str>,
-) -> Copy<'a> {
-    // Includes the panics of the remaining checks.
-    let mut copied: Vec<Id> = each.blocks.clone();
-    let mut left: Vec<Id> = (each.blocks.iter())
-        .filter(|id| !removed.contains_key(id))
-        .flat_map(|&id| graph.blocks[id].end.targets())
-        .filter(|&to| cold[to])
-        .collect();
-    while let Some(id) = left.pop() {
-        if !copied.contains(&id) {
-            copied.push(id);
-            left.extend(graph.blocks[id].end.targets());
-        }
-    }
+) -> Copy {
+    let copied = with_panics(graph, cold, each, removed);
     // Registers that only these blocks use get new names, so that the copy's registers have a
     // single definition, too.
-    let mut outside = kept.clone();
-    for (id, block) in graph.blocks.iter().enumerate() {
-        if copied.contains(&id) || all_cold_and_from(graph, cold, each, id) {
-            continue;
-        }
-        for statement in &block.body {
-            instructions(statement, &mut |it| {
-                sources(it, &mut |name| _ = outside.insert(name));
-                results(it, &mut |name| _ = outside.insert(name));
-            });
-        }
-        match &block.end {
-            End::Branch(guard, ..) => _ = outside.insert(guard.register),
-            End::Switch(it, _) | End::Leave(it) => {
-                sources(it, &mut |name| _ = outside.insert(name));
-                results(it, &mut |name| _ = outside.insert(name));
-            }
-            End::Jump(..) | End::Never => {}
-        }
-    }
+    let outside = used_outside(graph, cold, each, &copied);
     let mut new = HashMap::new();
     let mut written: Vec<&'a str> = each.written.keys().copied().collect();
     written.sort_unstable();
@@ -238,17 +206,75 @@ pub(super) fn copy<'a>(
     let header = ids[&each.header];
     let mut all = vec![header];
     all.extend(fast.into_iter().filter(|&id| id != header));
-    let mut live: Vec<&'a str> = (each.written.keys().copied())
-        .filter(|name| outside.contains(name))
-        .collect();
-    live.sort_unstable();
     Copy {
         blocks: all,
         header,
         latch: ids[&each.latch],
-        ids,
-        live,
     }
+}
+
+/// Returns the blocks of a loop, and the panics of its checks except those of `removed`.
+fn with_panics(
+    graph: &Graph<'_>,
+    cold: &[bool],
+    each: &Loop<'_>,
+    removed: &HashMap<Id, Id>,
+) -> Vec<Id> {
+    let mut all = each.blocks.clone();
+    let mut left: Vec<Id> = (each.blocks.iter())
+        .filter(|id| !removed.contains_key(id))
+        .flat_map(|&id| graph.blocks[id].end.targets())
+        .filter(|&to| cold[to])
+        .collect();
+    while let Some(id) = left.pop() {
+        if !all.contains(&id) {
+            all.push(id);
+            left.extend(graph.blocks[id].end.targets());
+        }
+    }
+    all
+}
+
+/// Returns the registers that blocks other than `blocks` and the panics of the loop use.
+fn used_outside<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    each: &Loop<'a>,
+    blocks: &[Id],
+) -> HashSet<&'a str> {
+    let mut outside = HashSet::new();
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if blocks.contains(&id) || all_cold_and_from(graph, cold, each, id) {
+            continue;
+        }
+        for statement in &block.body {
+            instructions(statement, &mut |it| {
+                sources(it, &mut |name| _ = outside.insert(name));
+                results(it, &mut |name| _ = outside.insert(name));
+            });
+        }
+        match &block.end {
+            End::Branch(guard, ..) => _ = outside.insert(guard.register),
+            End::Switch(it, _) | End::Leave(it) => {
+                sources(it, &mut |name| _ = outside.insert(name));
+                results(it, &mut |name| _ = outside.insert(name));
+            }
+            End::Jump(..) | End::Never => {}
+        }
+    }
+    outside
+}
+
+/// Returns the registers that the loop writes and that are used outside it, or in its next
+/// iteration: those that are initialized before it.
+fn live<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Vec<&'a str> {
+    let blocks = with_panics(graph, cold, each, &HashMap::new());
+    let outside = used_outside(graph, cold, each, &blocks);
+    let mut live: Vec<&'a str> = (each.written.keys().copied())
+        .filter(|name| outside.contains(name))
+        .collect();
+    live.sort_unstable();
+    live
 }
 
 /// Returns whether a cold block is reached only from the loop. Its uses do not require that a

@@ -1,0 +1,154 @@
+//! Which registers are live where.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{End, Graph, Id};
+use super::instructions::{instructions, is_pure, results, sources};
+use crate::{Instruction, Statement, Type};
+
+/// The registers that are live at the start of each block of a region.
+pub(super) struct Liveness<'a>(HashMap<Id, HashSet<&'a str>>);
+
+impl<'a> Liveness<'a> {
+    /// Computes the liveness in blocks. Blocks outside read no register.
+    pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Liveness<'a> {
+        let mut live = Liveness(HashMap::new());
+        loop {
+            let mut changed = false;
+            for &id in blocks.iter().rev() {
+                let now = live.before(graph, id, &mut |_, _| {});
+                if live.0.get(&id) != Some(&now) {
+                    live.0.insert(id, now);
+                    changed = true;
+                }
+            }
+            if !changed {
+                return live;
+            }
+        }
+    }
+
+    /// Returns the registers that a block and those after it read before they write them. Calls
+    /// `visit` with the index of each statement, last first, and the registers that are live after
+    /// it. Instructions without effect whose results are not live count as absent.
+    fn before(
+        &self,
+        graph: &Graph<'a>,
+        id: Id,
+        visit: &mut impl FnMut(usize, &HashSet<&'a str>),
+    ) -> HashSet<&'a str> {
+        let block = &graph.blocks[id];
+        let mut now: HashSet<&'a str> = HashSet::new();
+        for to in block.end.targets() {
+            now.extend(self.0.get(&to).into_iter().flatten());
+        }
+        match &block.end {
+            End::Branch(guard, ..) => _ = now.insert(guard.register),
+            End::Leave(it) | End::Switch(it, _) => sources(it, &mut |name| _ = now.insert(name)),
+            End::Jump(..) | End::Never => {}
+        }
+        for (index, statement) in block.body.iter().enumerate().rev() {
+            visit(index, &now);
+            if let Statement::Instruction(it) = statement {
+                if is_dead(it, &now) {
+                    continue;
+                }
+                if it.guard.is_none() {
+                    results(it, &mut |name| _ = now.remove(name));
+                }
+                sources(it, &mut |name| _ = now.insert(name));
+            } else {
+                // A nested block may write a register under a condition.
+                instructions(statement, &mut |it| {
+                    sources(it, &mut |name| _ = now.insert(name));
+                });
+            }
+        }
+        now
+    }
+}
+
+/// Returns whether an instruction only computes values that are not needed after it.
+fn is_dead(it: &Instruction<'_>, live: &HashSet<&str>) -> bool {
+    let mut used = false;
+    results(it, &mut |name| used |= live.contains(name));
+    !used && it.guard.is_none() && (is_pure(it) || is_parameter(it))
+}
+
+fn is_parameter(it: &Instruction<'_>) -> bool {
+    it.opcode == "ld" && it.modifiers.first() == Some(&"param")
+}
+
+/// Removes the instructions of the blocks that have no effect and whose results are not needed. No
+/// other block reads what these write.
+pub(super) fn remove_dead(graph: &mut Graph<'_>, blocks: &[Id]) {
+    let live = Liveness::new(graph, blocks);
+    for &id in blocks {
+        let mut dead = HashSet::new();
+        live.before(graph, id, &mut |index, after| {
+            if let Statement::Instruction(it) = &graph.blocks[id].body[index]
+                && is_dead(it, after)
+            {
+                dead.insert(index);
+            }
+        });
+        let mut index = 0;
+        graph.blocks[id].body.retain(|_| {
+            index += 1;
+            !dead.contains(&(index - 1))
+        });
+    }
+}
+
+/// Returns the maximum number of 32-bit registers that are live at once in the blocks: a lower bound
+/// of what ptxas needs. Values that are the same in the whole block do not count: they are in
+/// uniform registers, or are computed again.
+pub(super) fn pressure(graph: &Graph<'_>, blocks: &[Id]) -> usize {
+    let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::new();
+    for &id in blocks {
+        for statement in &graph.blocks[id].body {
+            let single = matches!(statement, Statement::Instruction(_));
+            instructions(statement, &mut |it| {
+                results(it, &mut |name| {
+                    let first = !writes.contains_key(name) && single;
+                    writes.insert(name, first.then_some(it));
+                });
+            });
+        }
+    }
+    let mut uniform: HashSet<&str> = HashSet::new();
+    loop {
+        let count = uniform.len();
+        for (&name, it) in &writes {
+            let Some(it) = it else {
+                continue;
+            };
+            let mut same = is_pure(it) || is_parameter(it);
+            sources(it, &mut |name| {
+                let sizes = ["%ctaid.", "%nctaid.", "%ntid."];
+                same &= uniform.contains(name)
+                    || !name.starts_with('%')
+                    || sizes.iter().any(|size| name.starts_with(size));
+            });
+            if same {
+                uniform.insert(name);
+            }
+        }
+        if uniform.len() == count {
+            break;
+        }
+    }
+    let size = |name: &&str| match graph.type_of(name) {
+        _ if uniform.contains(name) => 0,
+        None | Some(Type::Pred) => 0,
+        Some(ty) => ty.bytes().div_ceil(4) as usize,
+    };
+    let live = Liveness::new(graph, blocks);
+    let mut most = 0;
+    for &id in blocks {
+        live.before(graph, id, &mut |_, after| {
+            most = most.max(after.iter().map(size).sum());
+        });
+    }
+    most
+}

@@ -1,0 +1,778 @@
+//! Gives a kernel a second body, for the launches that most launches are.
+//!
+//! In safe code, lengths and indices have 64 bits, a grid may have three dimensions, and a thread
+//! may have several elements. GPUs have 32-bit registers, so all of this takes instructions, which
+//! most launches do not need. This pass copies the body of a kernel. The kernel starts with a test
+//! of values that are the same in the whole grid:
+//!
+//! - All lengths and extents among the parameters are below [`BOUND`].
+//! - The grid has one dimension, if the kernel only uses the flattened index of the block; likewise
+//!   the block.
+//! - The grid has a thread for each element: no grid-stride loop has a second iteration.
+//!
+//! If the test passes, the copy runs. It has no grid-stride loops, and `narrow` computes its
+//! integers in 32 bits. Otherwise, the original runs. All threads of the grid take the same branch,
+//! so barriers and other operations among threads keep their meaning.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{instructions, is_pure, rename, results, sources};
+use super::loops::{self, Comparison, Loop, Relation};
+use super::names::Names;
+use super::narrow::{self, Range};
+use super::version::number;
+use super::{Slice, definitions, liveness};
+use crate::dead::visit_operand;
+use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
+
+/// The exclusive bound of lengths and extents.
+pub(super) const BOUND: u64 = 1 << 30;
+
+/// The maximum number of instructions of a kernel that is copied.
+const LARGEST: usize = 800;
+
+/// The minimum number of 64-bit operations for which a copy pays.
+const WORTHWHILE: usize = 8;
+
+/// The maximum number of instructions of the test.
+const TEST: usize = 40;
+
+/// The label of the original body starts with this if its launches are so large that its loops need
+/// not be fast.
+pub(super) const GENERAL: &str = "$L__general";
+
+/// The copy of a kernel's body.
+#[derive(Debug)]
+pub(super) struct Special<'a> {
+    /// The block after the test of the extents and of the grid, where `extents` and `ranges` hold.
+    pub first: Id,
+    /// The first block of the original.
+    pub general: Id,
+    /// Whether the original need not be fast.
+    pub general_is_slow: bool,
+    /// The registers of the copy with lengths and extents, which are below [`BOUND`].
+    pub extents: HashSet<&'a str>,
+    /// The ranges of special registers, and of the registers of the test.
+    pub ranges: Vec<(&'a str, Range)>,
+}
+
+impl Special<'_> {
+    /// Returns the blocks of the copy, with its panics.
+    pub fn blocks(&self, graph: &Graph<'_>) -> Vec<Id> {
+        let mut seen = HashSet::from([self.first, self.general]);
+        let mut left = vec![self.first];
+        let mut blocks = Vec::new();
+        while let Some(id) = left.pop() {
+            blocks.push(id);
+            let targets = graph.blocks[id].end.targets().into_iter();
+            left.extend(targets.filter(|&to| seen.insert(to)));
+        }
+        blocks
+    }
+}
+
+/// Special registers that are combined into one index: two indices, and the sizes of the three
+/// dimensions.
+const FLATTENED: [[&str; 5]; 2] = [
+    [
+        "%ctaid.y",
+        "%ctaid.z",
+        "%nctaid.x",
+        "%nctaid.y",
+        "%nctaid.z",
+    ],
+    ["%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z"],
+];
+
+/// The dimensions that an index combines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flattened {
+    /// The second and the third.
+    Two,
+    /// All three.
+    Three,
+}
+
+/// Copies the body of a kernel if that pays. The blocks of an original that need not be fast are
+/// added to `slow`.
+pub(super) fn specialize<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    kernel: &Function<'a>,
+    slices: &[&Slice],
+    slow: &mut HashSet<Id>,
+) -> Option<Special<'a>> {
+    let cold = graph.cold();
+    let mut size = 0;
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+        for statement in &graph.blocks[id].body {
+            instructions(statement, &mut |_| size += 1);
+        }
+    }
+    if size > LARGEST || graph.has_switch() {
+        return None;
+    }
+    let single = single_definitions(graph, &cold);
+    let extents = extents(graph, &cold, &single)?;
+
+    // The test of the extents and of the grid.
+    let mut test = Test::new(graph, names, &single, &extents);
+    let mut sorted: Vec<&'a str> = extents.iter().copied().collect();
+    sorted.sort_unstable();
+    let mut all: Option<&'a str> = None;
+    for extent in sorted {
+        let value = test.value(extent)?;
+        all = Some(match all {
+            None => value,
+            Some(all) => test.emit(Type::B64, "or", &["b64"], [all, value].map(Operand::Name)),
+        });
+    }
+    let operands = [Operand::Name(all?), number(BOUND)];
+    test.demand("lt", "u64", operands);
+    let mut ranges: Vec<(&'a str, Range)> = Vec::new();
+    for [y, z, size_x, size_y, size_z] in FLATTENED {
+        let Some(dimensions) = flattened(test.graph, &cold, [y, z], [size_x, size_y]) else {
+            continue;
+        };
+        let mut sizes = test.special(size_z);
+        ranges.extend([(z, (0, 0)), (size_z, (1, 1))]);
+        if dimensions == Flattened::Three {
+            let operands = [test.special(size_y), sizes].map(Operand::Name);
+            sizes = test.emit(Type::B32, "or", &["b32"], operands);
+            ranges.extend([(y, (0, 0)), (size_y, (1, 1))]);
+        }
+        test.demand("eq", "s32", [Operand::Name(sizes), number(1)]);
+    }
+    if reads(test.graph, &cold, "%ctaid.x") {
+        // The product with the size of the block then fits 31 bits.
+        let threads = block_width(kernel).unwrap_or(1024).max(1);
+        let most = i64::from(i32::MAX) / threads as i64;
+        let blocks = test.special("%nctaid.x");
+        test.demand("le", "u32", [Operand::Name(blocks), number(most as u64)]);
+        ranges.extend([("%ctaid.x", (0, most - 1)), ("%nctaid.x", (1, most))]);
+    }
+    let known = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
+        true => Some((value, (0, BOUND as i64 - 1))),
+        false => (ranges.iter().find(|(it, _)| *it == name)).map(|&(_, range)| (value, range)),
+    };
+    let of_values: Vec<_> = test.values.iter().filter_map(known).collect();
+    ranges.extend(of_values);
+    let values = test.values.clone();
+    let (first_test, first_condition) = test.finish()?;
+
+    // The test of the strides.
+    let found = loops::single_latch(graph, &cold);
+    let mut test = Test::new(graph, names, &single, &extents);
+    test.values = values;
+    let covered: Vec<(&Loop<'a>, &'a str)> = (found.iter())
+        .filter_map(|each| Some((each, test.covers(each, &single)?)))
+        .collect();
+    let (second_test, second_condition) = match covered[..] {
+        [] => (Vec::new(), None),
+        _ => {
+            let (body, condition) = test.finish()?;
+            (body, Some(condition))
+        }
+    };
+    if first_test.len() + second_test.len() > TEST {
+        return None;
+    }
+    let is_nested = |(each, _): &(&Loop<'a>, &str)| {
+        let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
+        others.any(|(it, _)| it.blocks.contains(&each.header))
+    };
+    let is_slow = (covered.is_empty() || covered.iter().any(is_nested))
+        && (extents.iter()).all(|name| is_trusted(&single, name, kernel, slices));
+
+    let originals = graph.order.clone();
+    let general = *originals.first()?;
+    let (ids, renamed) = copy(graph, names);
+    if is_slow {
+        graph.blocks[general].label = names.numbered(GENERAL, "");
+        slow.extend(&originals);
+    }
+
+    let guard = |register| Guard {
+        negated: false,
+        register,
+    };
+    let start = ids[&general];
+    let first = graph.add(
+        Block {
+            label: names.label(),
+            end: match second_condition {
+                Some(condition) => End::Branch(guard(condition), false, start, general),
+                None => End::Jump(start, false),
+            },
+            body: second_test,
+        },
+        None,
+    );
+    let entry = graph.add(
+        Block {
+            label: names.label(),
+            body: first_test,
+            end: End::Branch(guard(first_condition), false, first, general),
+        },
+        None,
+    );
+    // The copy precedes the original; panics stay at the end.
+    let is_cold = |id: &&Id| cold[**id];
+    let mut order = vec![entry, first];
+    order.extend(originals.iter().filter(|id| !is_cold(id)).map(|id| ids[id]));
+    order.extend(originals.iter().filter(|id| !is_cold(id)));
+    order.extend(originals.iter().filter(is_cold).map(|id| ids[id]));
+    order.extend(originals.iter().filter(is_cold));
+    graph.order = order;
+    let in_copy = |name: &'a str| renamed.get(name).copied().unwrap_or(name);
+    let special = Special {
+        first,
+        general,
+        general_is_slow: is_slow,
+        extents: extents.into_iter().map(in_copy).collect(),
+        ranges,
+    };
+    // A loop has no second iteration unless its counter wraps around.
+    let counters: Vec<(Id, &'a str)> = (covered.iter())
+        .map(|(each, counter)| (ids[&each.header], in_copy(counter)))
+        .collect();
+    let small = narrow::start_small(graph, &special, &counters);
+    for ((each, _), _) in covered.iter().zip(small).filter(|(_, small)| *small) {
+        let (latch, header) = (ids[&each.latch], ids[&each.header]);
+        let targets = graph.blocks[latch].end.targets();
+        if let Some(&exit) = targets.iter().find(|&&to| to != header) {
+            graph.blocks[latch].end = End::Jump(exit, false);
+            let body = &mut graph.blocks[header].body;
+            body.retain(|statement| !matches!(statement, Statement::Pragma(_)));
+        }
+    }
+    let copies: Vec<Id> = originals.iter().map(|id| ids[id]).collect();
+    liveness::remove_dead(graph, &copies);
+    Some(special)
+}
+
+/// Returns the instructions that are the only ones to write their result.
+fn single_definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, Instruction<'a>> {
+    let counts = definitions(graph, cold);
+    let mut single = HashMap::new();
+    for &id in &graph.order {
+        for statement in &graph.blocks[id].body {
+            if let Statement::Instruction(it) = statement {
+                results(it, &mut |name| {
+                    if counts.get(name) == Some(&1) {
+                        single.insert(name, it.clone());
+                    }
+                });
+            }
+        }
+    }
+    single
+}
+
+/// Returns the registers with lengths and extents, if there is enough to gain: parameters that are
+/// compared, and products of such.
+fn extents<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> Option<HashSet<&'a str>> {
+    let mut addresses = HashSet::new();
+    let mut compared = HashSet::new();
+    let mut operations = 0;
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+        for statement in &graph.blocks[id].body {
+            instructions(statement, &mut |it| {
+                let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
+                if wide && matches!(it.opcode, "setp" | "add" | "sub") {
+                    operations += 1;
+                }
+                if wide && matches!(it.opcode, "setp" | "min" | "max") {
+                    sources(it, &mut |name| _ = compared.insert(name));
+                }
+                if it.opcode == "cvta" {
+                    sources(it, &mut |name| _ = addresses.insert(name));
+                }
+                for operand in &it.operands {
+                    if let Operand::Address(Base::Name(name), _) = operand {
+                        addresses.insert(*name);
+                    }
+                }
+            });
+        }
+    }
+    let is_parameter = |it: &Instruction<'a>| {
+        it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none()
+    };
+    let mut extents: HashSet<&'a str> = (single.iter())
+        .filter(|(name, it)| {
+            is_parameter(it) && compared.contains(*name) && !addresses.contains(*name)
+        })
+        .map(|(&name, _)| name)
+        .collect();
+    let products: Vec<&'a str> = (single.iter())
+        .filter(
+            |(_, it)| match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+                ("mul", ["lo", "s64" | "u64"], [_, a, b]) => [a, b]
+                    .iter()
+                    .all(|it| matches!(it, Operand::Name(name) if extents.contains(name))),
+                _ => false,
+            },
+        )
+        .map(|(&name, _)| name)
+        .collect();
+    extents.extend(products);
+    (operations >= WORTHWHILE && !extents.is_empty()).then_some(extents)
+}
+
+/// Returns whether an extent is the length of a slice, or a field of one of `cuda_std`'s types, and
+/// no number that the host may choose freely.
+fn is_trusted(
+    single: &HashMap<&str, Instruction<'_>>,
+    extent: &str,
+    kernel: &Function<'_>,
+    slices: &[&Slice],
+) -> bool {
+    let Some(it) = single.get(extent) else {
+        return false;
+    };
+    match &it.operands[..] {
+        [_, Operand::Address(Base::Name(name), _)] => {
+            let of_bytes = |name: &str| {
+                let mut params = kernel.params.iter();
+                params.any(|param| param.name == name && param.ty == Type::B8)
+            };
+            let is_length =
+                |slice: &&Slice| *name == format!("{}_param_{}", slice.kernel, slice.length);
+            // An address in a register is that of a parameter of bytes, too.
+            of_bytes(name) || single.contains_key(name) || slices.iter().any(is_length)
+        }
+        // A product.
+        [_, Operand::Name(a), Operand::Name(b)] => {
+            is_trusted(single, a, kernel, slices) && is_trusted(single, b, kernel, slices)
+        }
+        _ => false,
+    }
+}
+
+/// Returns the size of the block in the first dimension, if it is known.
+fn block_width(kernel: &Function<'_>) -> Option<u64> {
+    let size = |name| kernel.directives.iter().find(|it| it.name == name);
+    size("reqntid")?.values.first().copied()
+}
+
+/// Returns whether hot code reads a special register.
+fn reads(graph: &Graph<'_>, cold: &[bool], special: &str) -> bool {
+    let mut found = false;
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+        for statement in &graph.blocks[id].body {
+            instructions(statement, &mut |it| {
+                sources(it, &mut |name| found |= name == special);
+            });
+        }
+    }
+    found
+}
+
+/// Returns which dimensions are only used as part of one index: `z * size_y + y`, or
+/// `(z * size_y + y) * size_x + x`.
+fn flattened(
+    graph: &Graph<'_>,
+    cold: &[bool],
+    [y, z]: [&str; 2],
+    [size_x, size_y]: [&str; 2],
+) -> Option<Flattened> {
+    // The special register that a register holds, or the index in the second and third dimension.
+    const ROW: &str = "row";
+    let mut holds: HashMap<&str, &str> = HashMap::new();
+    let visit = |f: &mut dyn FnMut(&Instruction<'_>, &[&str])| {
+        for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+            for statement in &graph.blocks[id].body {
+                instructions(statement, &mut |it| {
+                    let read: Vec<&str> = (it.operands.iter().skip(1))
+                        .map(|operand| match operand {
+                            Operand::Name(name) => *name,
+                            _ => "",
+                        })
+                        .collect();
+                    f(it, &read);
+                });
+            }
+        }
+    };
+    let mut specials: Vec<(String, &str)> = Vec::new();
+    visit(&mut |it, read| {
+        if let ("mov", Some(Operand::Name(to)), [from]) = (it.opcode, it.operands.first(), read)
+            && let Some(special) = [y, z, size_x, size_y].iter().find(|it| *it == from)
+        {
+            specials.push(((*to).to_owned(), special));
+        }
+    });
+    holds.extend(specials.iter().map(|(to, from)| (to.as_str(), *from)));
+    let mut rows: Vec<String> = Vec::new();
+    visit(&mut |it, read| {
+        let read: Vec<&str> = read
+            .iter()
+            .map(|name| *holds.get(name).unwrap_or(name))
+            .collect();
+        if it.opcode == "mad"
+            && (read == [size_y, z, y] || read == [z, size_y, y])
+            && let Some(Operand::Name(to)) = it.operands.first()
+        {
+            rows.push((*to).to_owned());
+        }
+    });
+    holds.extend(rows.iter().map(|to| (to.as_str(), ROW)));
+    let (mut other, mut only_by_x) = (false, true);
+    visit(&mut |it, read| {
+        let read: Vec<&str> = read
+            .iter()
+            .map(|name| *holds.get(name).unwrap_or(name))
+            .collect();
+        let is_row = it
+            .operands
+            .first()
+            .is_some_and(|to| matches!(to, Operand::Name(to) if holds.get(to) == Some(&ROW)));
+        if it.opcode != "mov" && !is_row {
+            other |= read.contains(&y) || read.contains(&z);
+        }
+        if read.contains(&ROW) {
+            let product = matches!(it.opcode, "mul" | "mad") && read.contains(&size_x);
+            only_by_x &= product;
+        }
+    });
+    match (rows.is_empty() || other, only_by_x) {
+        (true, _) => None,
+        (false, true) => Some(Flattened::Three),
+        (false, false) => Some(Flattened::Two),
+    }
+}
+
+/// The instructions of a test before the kernel's body.
+struct Test<'g, 'a> {
+    graph: &'g mut Graph<'a>,
+    names: &'a Names,
+    single: &'g HashMap<&'a str, Instruction<'a>>,
+    extents: &'g HashSet<&'a str>,
+    body: Vec<Statement<'a>>,
+    /// The registers that hold values of the kernel's body.
+    values: HashMap<&'a str, &'a str>,
+    condition: Option<&'a str>,
+}
+
+impl<'g, 'a> Test<'g, 'a> {
+    fn new(
+        graph: &'g mut Graph<'a>,
+        names: &'a Names,
+        single: &'g HashMap<&'a str, Instruction<'a>>,
+        extents: &'g HashSet<&'a str>,
+    ) -> Test<'g, 'a> {
+        Test {
+            graph,
+            names,
+            single,
+            extents,
+            body: Vec::new(),
+            values: HashMap::new(),
+            condition: None,
+        }
+    }
+
+    fn emit(
+        &mut self,
+        ty: Type,
+        opcode: &'a str,
+        modifiers: &[&'a str],
+        sources: impl IntoIterator<Item = Operand<'a>>,
+    ) -> &'a str {
+        let body = &mut self.body;
+        (self.graph).emit(self.names, body, ty, opcode, modifiers, sources)
+    }
+
+    /// Returns a register with the value of a special register.
+    fn special(&mut self, name: &'static str) -> &'a str {
+        if let Some(&known) = self.values.get(name) {
+            return known;
+        }
+        let value = self.emit(Type::B32, "mov", &["u32"], [Operand::Name(name)]);
+        self.values.insert(name, value);
+        value
+    }
+
+    /// Adds a condition.
+    fn demand(&mut self, relation: &'a str, ty: &'a str, operands: [Operand<'a>; 2]) {
+        let passes = self.emit(Type::Pred, "setp", &[relation, ty], operands);
+        self.condition = Some(match self.condition {
+            None => passes,
+            Some(all) => {
+                let operands = [all, passes].map(Operand::Name);
+                self.emit(Type::Pred, "and", &["pred"], operands)
+            }
+        });
+    }
+
+    /// Returns a register with a value that the body computes from parameters and the sizes of the
+    /// grid and the block, or `None` if it depends on anything else.
+    fn value(&mut self, name: &'a str) -> Option<&'a str> {
+        if let Some(&known) = self.values.get(name) {
+            return Some(known);
+        }
+        let it = self.single.get(name)?;
+        let is_parameter = it.opcode == "ld" && it.modifiers.first() == Some(&"param");
+        if !(is_parameter || is_pure(it)) || it.guard.is_some() || self.body.len() > TEST {
+            return None;
+        }
+        let [Operand::Name(_), rest @ ..] = &it.operands[..] else {
+            return None;
+        };
+        let mut known = true;
+        let mut read = Vec::new();
+        for operand in rest {
+            visit_operand(operand, &mut |name| read.push(name));
+        }
+        let mut values = HashMap::new();
+        for name in read {
+            if self.graph.type_of(name).is_some() {
+                values.insert(name, self.value(name)?);
+            } else {
+                let uniform = ["%ntid.", "%nctaid."];
+                known &= !name.starts_with('%') || uniform.iter().any(|it| name.starts_with(it));
+            }
+        }
+        if !known {
+            return None;
+        }
+        let ty = self.graph.type_of(name)?;
+        if let ("mul", ["lo", "s64" | "u64"], [_, Operand::Name(a), Operand::Name(b)]) =
+            (it.opcode, &it.modifiers[..], &it.operands[..])
+            && self.extents.contains(a)
+            && self.extents.contains(b)
+        {
+            // The test fails if the factors do not fit 32 bits.
+            let factors = [values[a], values[b]];
+            let [a, b] = factors.map(|factor| {
+                let whole = [Operand::Name(factor)];
+                Operand::Name(self.emit(Type::B32, "cvt", &["u32", "u64"], whole))
+            });
+            let value = self.emit(Type::B64, "mul", &["wide", "u32"], [a, b]);
+            self.values.insert(name, value);
+            return Some(value);
+        }
+        let mut copy = it.clone();
+        rename(&mut copy, &mut |name| {
+            values.get(name).copied().unwrap_or(name)
+        });
+        let value = self.graph.register(ty, self.names);
+        copy.operands[0] = Operand::Name(value);
+        self.body.push(Statement::Instruction(copy));
+        self.values.insert(name, value);
+        Some(value)
+    }
+
+    /// Adds the condition under which a grid-stride loop has no second iteration, and returns its
+    /// counter.
+    fn covers(
+        &mut self,
+        each: &Loop<'a>,
+        single: &HashMap<&'a str, Instruction<'a>>,
+    ) -> Option<&'a str> {
+        let (counter, stride, bound) = strided(self.graph, each)?;
+        if !is_of_grid(single, stride, 16) {
+            return None;
+        }
+        let (length, condition) = (self.body.len(), self.condition);
+        let values = self.values.clone();
+        let (Some(stride), Some(bound)) = (self.value(stride), self.value(bound)) else {
+            self.body.truncate(length);
+            self.values = values;
+            self.condition = condition;
+            return None;
+        };
+        self.demand("ge", "u64", [stride, bound].map(Operand::Name));
+        Some(counter)
+    }
+
+    /// Returns the instructions and the register with the condition.
+    fn finish(self) -> Option<(Vec<Statement<'a>>, &'a str)> {
+        Some((self.body, self.condition?))
+    }
+}
+
+/// Returns the counter, the step and the bound of a loop that continues while the counter is below
+/// the bound after the step: three 64-bit registers.
+fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, &'a str)> {
+    let End::Branch(guard, _, to, _) = graph.blocks[each.latch].end else {
+        return None;
+    };
+    let (set, block, place) = each.definition(graph, guard.register)?;
+    let below = Comparison::of(set, (to == each.header) != guard.negated)?;
+    let below = match below.relation {
+        Relation::Greater => below.swapped(),
+        _ => below,
+    };
+    let (Operand::Name(next), Operand::Name(bound)) = (&below.left, &below.right) else {
+        return None;
+    };
+    let (next, bound) = (*next, *bound);
+    if below.relation != Relation::Less
+        || (below.signed, below.bits) != (false, 64)
+        || block != each.latch
+        || !each.is_invariant(&below.right)
+    {
+        return None;
+    }
+    // The sum is the counter itself, or is copied to it at the end of the iteration.
+    let &(1, adds_in, adds_at) = each.written.get(next)? else {
+        return None;
+    };
+    if !(adds_in == each.header || adds_in == each.latch) || (adds_in == block && adds_at > place) {
+        return None;
+    }
+    let Statement::Instruction(sum) = &graph.blocks[adds_in].body[adds_at] else {
+        return None;
+    };
+    let ("add", ["s64" | "u64"], None, [_, Operand::Name(a), Operand::Name(b)]) =
+        (sum.opcode, &sum.modifiers[..], sum.guard, &sum.operands[..])
+    else {
+        return None;
+    };
+    // Whether the register has the counter's value at the start of the iteration.
+    let copies = |copy: &str| match each.definition(graph, copy) {
+        Some((it, block, place)) => {
+            let is_copy = matches!(
+                (it.opcode, it.guard, &it.operands[..]),
+                ("mov", None, [_, Operand::Name(from)]) if *from == next
+            );
+            is_copy && block == adds_in && place < adds_at
+        }
+        None => false,
+    };
+    let moved_at_end = |counter: &str| match each.written.get(counter) {
+        Some(&(1, block, place)) if block == each.latch => {
+            let is_move = matches!(
+                &graph.blocks[block].body[place],
+                Statement::Instruction(it) if matches!(
+                    (it.opcode, it.guard, &it.operands[..]),
+                    ("mov", None, [_, Operand::Name(from)]) if *from == next
+                )
+            );
+            is_move && (block != adds_in || place > adds_at)
+        }
+        _ => false,
+    };
+    [(*a, *b), (*b, *a)].into_iter().find_map(|(from, stride)| {
+        let invariant = each.is_invariant(&Operand::Name(stride));
+        let counter = if from == next || copies(from) {
+            next
+        } else if moved_at_end(from) {
+            from
+        } else {
+            return None;
+        };
+        invariant.then_some((counter, stride, bound))
+    })
+}
+
+/// Returns whether a register is computed from the number of blocks in the grid.
+fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str, remaining: usize) -> bool {
+    if register.starts_with("%nctaid") {
+        return true;
+    }
+    let Some(instruction) = single.get(register).filter(|_| remaining > 0) else {
+        return false;
+    };
+    let mut found = false;
+    for operand in instruction.operands.iter().skip(1) {
+        visit_operand(operand, &mut |name| {
+            found = found || is_of_grid(single, name, remaining - 1);
+        });
+    }
+    found
+}
+
+/// Copies all blocks, with new registers. Returns the copy of each block and of each register.
+fn copy<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+) -> (HashMap<Id, Id>, HashMap<&'a str, &'a str>) {
+    let originals = graph.order.clone();
+    let first = graph.blocks.len();
+    let ids: HashMap<Id, Id> = (originals.iter().enumerate())
+        .map(|(index, &id)| (id, first + index))
+        .collect();
+    let mut renamed: HashMap<&'a str, &'a str> = HashMap::new();
+    for id in originals {
+        let Block { body, mut end, .. } = graph.blocks[id].clone();
+        let mut copied = Vec::with_capacity(body.len());
+        for mut statement in body {
+            if matches!(statement, Statement::Label(_)) {
+                continue;
+            }
+            rename_all(graph, names, &mut statement, &mut renamed, &HashSet::new());
+            copied.push(statement);
+        }
+        match &mut end {
+            End::Branch(guard, ..) => {
+                guard.register = new(graph, names, &mut renamed, guard.register)
+            }
+            End::Leave(it) | End::Switch(it, _) => {
+                rename(it, &mut |name| new(graph, names, &mut renamed, name));
+            }
+            End::Jump(..) | End::Never => {}
+        }
+        end.retarget(&|to| ids[&to]);
+        let label = names.label();
+        let body = copied;
+        graph.add(Block { label, body, end }, None);
+    }
+    (ids, renamed)
+}
+
+/// Returns the register of the copy for a register, and other names unchanged.
+fn new<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    renamed: &mut HashMap<&'a str, &'a str>,
+    name: &'a str,
+) -> &'a str {
+    if let Some(&known) = renamed.get(name) {
+        return known;
+    }
+    let Some(ty) = graph.type_of(name) else {
+        return name;
+    };
+    let register = graph.register(ty, names);
+    renamed.insert(name, register);
+    register
+}
+
+/// Renames the registers of a statement. `own` are those that a nested block declares.
+fn rename_all<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    statement: &mut Statement<'a>,
+    renamed: &mut HashMap<&'a str, &'a str>,
+    own: &HashSet<&'a str>,
+) {
+    match statement {
+        Statement::Instruction(it) => rename(it, &mut |name| {
+            let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            match own.contains(name) || own.contains(prefix) {
+                true => name,
+                false => new(graph, names, renamed, name),
+            }
+        }),
+        Statement::Block(inner) => {
+            let mut own = own.clone();
+            for statement in inner.iter() {
+                if let Statement::Registers(registers) = statement {
+                    own.extend(registers.names.iter().map(|&(name, _)| name));
+                }
+            }
+            for statement in inner {
+                rename_all(graph, names, statement, renamed, &own);
+            }
+        }
+        _ => {}
+    }
+}
