@@ -164,15 +164,20 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
         // Iterate over a full chunk, and skip what is past the end: if the block's size is
         // constant, so is the trip count.
-        for i in thread::block_stride(N) {
-            let i = thread::bounded::<N>(i);
-            let index = self.start + i;
-            if i < self.length {
-                // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the
-                // grid, and thread indices in the block.
-                f(index, unsafe { &mut *self.pointer.add(index) });
-            }
-        }
+        let (start, length, pointer) = (self.start, self.length, self.pointer);
+        thread::each_below::<N>(
+            thread::index_in_block() as usize,
+            thread::threads_in_block() as usize,
+            |i| {
+                let i = thread::bounded::<N>(i);
+                let index = start + i;
+                if i < length {
+                    // SAFETY: in bounds, and exclusive to this thread: block indices are unique in
+                    // the grid, and thread indices in the block.
+                    f(index, unsafe { &mut *pointer.add(index) });
+                }
+            },
+        );
     }
 
     /// Returns an iterator over these elements: like [`Piece::each`], for loops that exit early.

@@ -356,17 +356,23 @@ pub(crate) fn bounded<const N: usize>(index: usize) -> usize {
 /// constant, so is the trip count, and LLVM unrolls short loops completely.
 #[inline(always)]
 pub(crate) fn each_below<const N: usize>(first: usize, step: usize, mut f: impl FnMut(usize)) {
-    const { assert!(N <= 1 << 20) };
-    let count = (N as u32).div_ceil(step as u32);
     let mut index = first;
-    let mut i = 0;
-    while i < count {
-        if index < N {
-            f(index);
+    if const { N <= 1 << 20 } {
+        let count = (N as u32).div_ceil(step as u32);
+        let mut i = 0;
+        while i < count {
+            if index < N {
+                f(index);
+            }
+            // At most 2²⁰ + 1024.
+            index = index.wrapping_add(step);
+            i += 1;
         }
-        // At most 2²⁰ + 1024.
-        index = index.wrapping_add(step);
-        i += 1;
+    } else {
+        while index < N {
+            f(index);
+            index = index.saturating_add(step);
+        }
     }
 }
 

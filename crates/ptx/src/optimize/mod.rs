@@ -23,8 +23,13 @@ use flow::{End, Graph, Id};
 use instructions::results;
 pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
+use specialize::Special;
 
 use crate::{Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type};
+
+/// The maximum number of floating-point operations of a loop that does not count as the work of a
+/// kernel, such as one over the lanes of an incomplete warp.
+const LOOP: usize = 8;
 
 /// The number of registers of a kernel with which the maximum number of threads runs at once on a
 /// multiprocessor.
@@ -32,6 +37,14 @@ const REGISTERS: u64 = 32;
 
 /// A kernel is limited to [`REGISTERS`] if at most so many are live at once.
 const PRESSURE: usize = 40;
+
+/// The same for a kernel that mostly waits for memory: ptxas then has fewer loads in flight per
+/// thread.
+const PRESSURE_OF_LOADS: usize = 56;
+
+/// The maximum number of instructions per access to global memory of a kernel that mostly waits for
+/// memory.
+const COMPUTATION: usize = 50;
 
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,18 +106,9 @@ fn optimize_function<'a>(
     changed += combine::combine(&mut graph, names, &slow);
     if let Some(special) = special {
         changed += 1 + narrow::narrow(&mut graph, names, &special);
-        let region = special.blocks(&graph);
-        // If the original, which need not be fast, determined the number of registers, fewer blocks
-        // would run at once.
-        let limits = ["maxnreg", "minnctapersm"];
-        let is_limited = function
-            .directives
-            .iter()
-            .any(|it| limits.contains(&it.name));
-        if special.general_is_slow
-            && !is_limited
+        if benefits_from_threads(&graph, &special)
+            && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name)
-            && liveness::pressure(&graph, &region) <= PRESSURE
         {
             function.directives.push(Directive {
                 name: "maxnreg",
@@ -118,6 +122,47 @@ fn optimize_function<'a>(
         function.body = Some(graph.write());
     }
     Some(())
+}
+
+fn limits_registers(directive: &Directive<'_>) -> bool {
+    matches!(directive.name, "maxnreg" | "minnctapersm")
+}
+
+/// Returns whether a kernel is faster with many resident threads than with many registers: because
+/// ptxas would give it more registers only for the original body, which rarely runs, or because it
+/// mostly waits for memory.
+fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>) -> bool {
+    let blocks = special.blocks(graph);
+    let pressure = liveness::pressure(graph, &blocks);
+    if special.general_is_slow && pressure <= PRESSURE {
+        return true;
+    }
+    let cold = graph.cold();
+    let (mut size, mut accesses) = (0, 0);
+    for &id in blocks.iter().filter(|&&id| !cold[id]) {
+        for statement in &graph.blocks[id].body {
+            instructions::instructions(statement, &mut |it| {
+                size += 1;
+                let opcodes = ["ld", "st", "atom", "red"];
+                let is_access = opcodes.contains(&it.opcode) && it.modifiers.contains(&"global");
+                accesses += usize::from(is_access);
+            });
+        }
+    }
+    let has_work = loops::single_latch(graph, &cold).iter().any(|each| {
+        let mut floats = 0;
+        for &id in each.blocks.iter().filter(|id| blocks.contains(id)) {
+            for statement in &graph.blocks[id].body {
+                instructions::instructions(statement, &mut |it| {
+                    let is_float = matches!(it.modifiers.last(), Some(&("f32" | "f64")));
+                    let moves = ["ld", "mov", "selp", "st"];
+                    floats += usize::from(is_float && !moves.contains(&it.opcode));
+                });
+            }
+        }
+        floats > LOOP
+    });
+    !has_work && size <= accesses * COMPUTATION && pressure <= PRESSURE_OF_LOADS
 }
 
 /// A branch to a panic.
