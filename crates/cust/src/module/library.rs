@@ -50,11 +50,10 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error with the compiler's log if the PTX is invalid.
+    /// Returns [`Error::InvalidPtx`] for a string that is not PTX, and the driver's error with the
+    /// compiler's log if the PTX is invalid.
     pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Library> {
-        let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
-        text.push(0);
-        Library::load(&text, options)
+        Library::load(&super::load::terminated(ptx.as_ref())?, options)
     }
 
     /// Loads a cubin.
