@@ -101,7 +101,8 @@ pub(crate) struct Report {
     launched: Mutex<Vec<(usize, Arc<str>)>>,
 }
 
-// SAFETY: the buffer is accessed through volatile reads, and freed only by `Report::free`.
+// SAFETY: the buffer is accessed by volatile reads and writes, because a kernel may write it at any
+// time, and freed only by `Report::free`.
 unsafe impl Send for Report {}
 // SAFETY: as above.
 unsafe impl Sync for Report {}
@@ -198,8 +199,10 @@ impl Report {
     pub(crate) fn take(&self, api: Option<&Api>, waited: Option<usize>) -> Option<Pending> {
         let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
         let pending = self.read(over)?;
-        // SAFETY: the buffer has this size, and its writer has finished.
-        unsafe { self.host.write_bytes(0, report::SIZE) };
+        for offset in (0..report::SIZE).step_by(size_of::<u32>()) {
+            // SAFETY: the offset is inside the buffer, and aligned.
+            unsafe { self.host.add(offset).cast::<u32>().write_volatile(0) };
+        }
         if let Some(api) = api {
             // An error means that the context is gone, so there are no further reports.
             let _ = self.arm(api);
@@ -274,8 +277,11 @@ impl Report {
 
     /// Returns a string without its last character if that is incomplete, because it did not fit.
     fn text(&self, offset: usize, len: usize) -> String {
-        // SAFETY: the caller keeps the range inside the buffer, and the writer has finished.
-        let mut bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
+        // No reference: a kernel that was launched after the wait may be writing.
+        // SAFETY: the caller keeps the range inside the buffer.
+        let byte = |at| unsafe { self.host.add(at).read_volatile() };
+        let copy: Vec<u8> = (offset..offset + len).map(byte).collect();
+        let mut bytes = &copy[..];
         if let Err(error) = str::from_utf8(bytes)
             && error.error_len().is_none()
         {

@@ -171,7 +171,8 @@ impl Context {
         Ok(())
     }
 
-    /// Lowers the limit to the need of the remaining modules, after a module was unloaded.
+    /// Forgets a module that is about to be unloaded and has no pending kernels, and lowers the
+    /// limit to the need of the remaining modules.
     pub(crate) fn remove_stack(&self, module: CUmodule) {
         let stack = self.stack();
         let mut inner = stack.lock();

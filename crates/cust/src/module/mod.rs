@@ -400,20 +400,26 @@ impl Drop for Module {
         if self.tracker.settle(Access::Write).is_err() {
             return;
         }
-        let api = self.context().bind();
-        if let Ok(api) = api {
-            // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
-            // error means that the context is gone, and the module with it.
-            let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
-        }
+        // Before the module is unloaded, because other threads write to its variables: a wait arms
+        // the report, and a launch sets the end of the stack. Later, the addresses may belong to
+        // other memory.
         if self.has_stacks {
             self.context().remove_stack(self.raw);
         }
         if let Some(report) = &self.report {
             self.context().remove_report(report);
-            if let Ok(api) = api {
-                report.free(api);
-            }
+        }
+        // An error means that the context is gone, and the module and the report with it.
+        let Ok(api) = self.context().bind() else {
+            return;
+        };
+        // SAFETY: loaded once, unloaded once; functions and symbols borrow the module.
+        let unloaded = unsafe { api.driver.cuModuleUnload(self.raw) };
+        // Kernels of a module that is still loaded may write its report.
+        if let Some(report) = &self.report
+            && unloaded == CUresult::CUDA_SUCCESS
+        {
+            report.free(api);
         }
     }
 }
