@@ -449,31 +449,31 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device cannot access the peer's memory.
+    /// Returns the driver's error if the device cannot access the peer's memory, and
+    /// [`Error::WrongBackend`] if the peer belongs to another backend.
     pub fn enable_peer_access(&self, peer: &Context) -> CudaResult<()> {
-        let api = self.bind()?;
+        let doing = || format!("enabling access of {self:?} to the memory of {peer:?}");
+        let api = self.bind_with(peer, doing)?;
         // SAFETY: both contexts are alive.
         let result = unsafe { api.driver.cuCtxEnablePeerAccess(peer.inner.raw, 0) };
         if result == CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
             return Ok(());
         }
-        api.check(result, || {
-            format!("enabling access of {self:?} to the memory of {peer:?}")
-        })
+        api.check(result, doing)
     }
 
     /// Disables the access that [`Context::enable_peer_access`] enabled.
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if access is not enabled.
+    /// Returns the driver's error if access is not enabled, and [`Error::WrongBackend`] if the peer
+    /// belongs to another backend.
     pub fn disable_peer_access(&self, peer: &Context) -> CudaResult<()> {
-        let api = self.bind()?;
+        let doing = || format!("disabling access of {self:?} to the memory of {peer:?}");
+        let api = self.bind_with(peer, doing)?;
         // SAFETY: both contexts are alive.
         let result = unsafe { api.driver.cuCtxDisablePeerAccess(peer.inner.raw) };
-        api.check(result, || {
-            format!("disabling access of {self:?} to the memory of {peer:?}")
-        })
+        api.check(result, doing)
     }
 
     /// Destroys the device's primary context with all its resources, including those of other
@@ -556,6 +556,18 @@ impl Context {
             self.note_bound();
         }
         Ok(api)
+    }
+
+    /// Makes the context current, for a call that also takes a handle of the context `peer`: both
+    /// must belong to the same driver, and neither may be destroyed or lost.
+    pub(crate) fn bind_with(
+        &self,
+        peer: &Context,
+        doing: impl FnOnce() -> String,
+    ) -> CudaResult<&'static Api> {
+        self.device().require_same_backend(&peer.device(), doing)?;
+        peer.bind()?;
+        self.bind()
     }
 
     /// Like [`Api::check`], for a result that is known to belong to this context.
@@ -784,15 +796,15 @@ impl Context {
         lock(&self.inner.reports).push(Arc::clone(report));
     }
 
-    /// Removes the report of a module that is being dropped. A panic in the report is kept for the
-    /// next `synchronize`.
+    /// Removes the report of a module that is being dropped and has no pending kernels. A panic in
+    /// the report is kept for the next `synchronize`. From here on, no thread arms the report.
     pub(crate) fn remove_report(&self, report: &Arc<Report>) {
         let mut reports = lock(&self.inner.reports);
         if self.inner.destroyed.load(Ordering::Relaxed) {
             return;
         }
         reports.retain(|known| !Arc::ptr_eq(known, report));
-        // `read` instead of `take`: the variable that `take` would rearm is unloaded.
+        // `read` instead of `take`: nothing will read the rearmed report.
         if let Some(panic) = report.read(true) {
             lock(&self.inner.pending).push(panic);
         }

@@ -18,7 +18,7 @@ use cust_raw::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUuuid};
 
 use crate::backend::{Api, Backend, api, default_api};
 use crate::context::ContextFlags;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 
 /// A device: a GPU, or the emulator.
 #[derive(Clone, Copy)]
@@ -209,7 +209,13 @@ impl Device {
     }
 
     /// Returns an attribute of the link from this device to `peer`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongBackend`] if the peer belongs to another backend.
     pub fn peer_attribute(&self, attribute: PeerAttribute, peer: &Device) -> CudaResult<i32> {
+        let doing = || format!("querying the link from {self:?} to {peer:?}");
+        self.require_same_backend(peer, doing)?;
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe {
@@ -243,6 +249,19 @@ impl Device {
     /// Returns the driver's handle.
     pub fn as_raw(&self) -> CUdevice {
         self.raw
+    }
+
+    /// Returns an error if the other device belongs to another backend: ordinals and handles of one
+    /// driver mean nothing to another.
+    pub(crate) fn require_same_backend(
+        &self,
+        other: &Device,
+        doing: impl FnOnce() -> String,
+    ) -> CudaResult<()> {
+        if self.backend() == other.backend() {
+            return Ok(());
+        }
+        Err(Error::WrongBackend { doing: doing() })
     }
 
     fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {

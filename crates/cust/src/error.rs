@@ -170,6 +170,29 @@ pub enum Error {
         doing: String,
     },
 
+    /// Objects of the GPU's driver and of the emulator were used together.
+    #[error("{doing}: one object belongs to the GPU's driver, the other to the emulator")]
+    WrongBackend {
+        /// The failed operation.
+        doing: String,
+    },
+
+    /// An extent contradicts itself, or does not suit the memory.
+    #[error(
+        "{doing}: invalid extent {} × {} × {}: {reason}",
+        sizes[0],
+        sizes[1],
+        sizes[2]
+    )]
+    Extent {
+        /// The failed operation.
+        doing: &'static str,
+        /// Width, height and depth in elements.
+        sizes: [usize; 3],
+        /// The contradiction.
+        reason: String,
+    },
+
     /// A safe operation was enqueued into a stream that is being captured into a graph. The
     /// operation would execute when the graph is launched, and nothing would keep its buffers alive
     /// until then.
@@ -189,9 +212,9 @@ pub enum Error {
         doing: String,
     },
 
-    /// A buffer of a graph is passed to a kernel twice, and the kernel writes to it through at
-    /// least one of the arguments.
-    #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
+    /// A node of a graph uses a buffer twice, and writes to it: a buffer is passed to a kernel twice,
+    /// or copied to itself.
+    #[error("a node of the graph uses a buffer twice, and writes to it")]
     AliasedBuffer,
 
     /// A launch has a texture and a surface of the same array as arguments. Texture caches are not

@@ -126,7 +126,8 @@ impl Event {
     /// Returns the driver's error if it cannot create a stream that waits for the event.
     pub fn finished(&self) -> CudaResult<Finished> {
         // The driver supports callbacks only in streams: use one that waits for the event.
-        let helper = Stream::new(crate::stream::StreamFlags::NON_BLOCKING, None)?;
+        let flags = crate::stream::StreamFlags::NON_BLOCKING;
+        let helper = (self.context()).with_current(|| Stream::new(flags, None))?;
         let flags = crate::stream::StreamWaitEventFlags::DEFAULT;
         helper.wait_event(self, flags)?;
         let shared = Arc::new(Shared::default());

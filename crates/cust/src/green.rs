@@ -28,7 +28,7 @@ use cust_raw::{
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::stream::Stream;
 
@@ -87,6 +87,8 @@ impl Multiprocessors {
     /// Returns the driver's error if there are fewer than `least` multiprocessors.
     pub fn split(&self, groups: u32, least: u32) -> CudaResult<(Vec<Multiprocessors>, Self)> {
         let api = self.device.api;
+        // There are at most as many groups as multiprocessors.
+        let groups = groups.min(self.count());
         let mut count = groups;
         let mut list = vec![self.raw; groups as usize];
         let mut rest = self.raw;
@@ -134,10 +136,15 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if `parts` is empty, or contains multiprocessors of another
-    /// device or of different splits.
+    /// Returns the driver's error if `parts` is empty, or contains multiprocessors of different
+    /// splits, and [`Error::WrongContext`](crate::error::Error::WrongContext) if it contains those
+    /// of another device.
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
         let doing = || format!("creating a green context of {parts:?}");
+        // The driver trusts the descriptions, which are its own data.
+        if parts.iter().any(|part| part.device != context.device()) {
+            return Err(Error::WrongContext { doing: doing() });
+        }
         let api = context.bind()?;
         if parts.is_empty() {
             // Drivers abort the process instead of returning an error.
