@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cust_core::kernel::Access;
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
+use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
@@ -216,30 +217,11 @@ impl StreamInner {
     /// Returns an error only if the error ended all work in the context.
     pub(crate) fn settle_surely(&self) -> CudaResult<()> {
         let issued = self.issued();
-        // The driver refuses to wait while other code is capturing the stream.
-        for _ in 0..1000 {
-            let waited = self.context.bind().and_then(|api| {
-                // SAFETY: the stream is alive.
-                let result = unsafe { api.driver.cuStreamSynchronize(self.raw) };
-                api.check(result, || "waiting for a stream".to_owned())
-            });
-            match waited {
-                Err(error) if !error.ends_all_work() => {
-                    std::thread::sleep(std::time::Duration::from_millis(1));
-                }
-                waited => {
-                    self.mark_complete(issued);
-                    return waited;
-                }
-            }
-        }
-        use std::io::Write;
-        // stderr may be closed: ignore the error.
-        let _ = writeln!(
-            std::io::stderr(),
-            "fatal: cannot wait for a stream whose pending work accesses host memory"
-        );
-        std::process::abort()
+        let doing = || "waiting for a stream".to_owned();
+        // SAFETY: the stream is alive.
+        let waited = unsafe { wait_surely(&self.context, self.raw, doing) };
+        self.mark_complete(issued);
+        waited
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {
@@ -251,6 +233,55 @@ impl StreamInner {
     pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::Acquire)
     }
+}
+
+/// Waits until no work of a stream accesses memory any more, and aborts the process if that is
+/// impossible. For work on memory that the caller has only borrowed.
+///
+/// # Errors
+///
+/// Returns an error only if the error ended all work in the context.
+///
+/// # Safety
+///
+/// The stream must be alive and belong to the context.
+pub(crate) unsafe fn wait_surely(
+    context: &Context,
+    stream: CUstream,
+    doing: impl Fn() -> String,
+) -> CudaResult<()> {
+    // The driver refuses to wait while other code is capturing the stream.
+    for _ in 0..1000 {
+        let waited = context.bind().and_then(|api| {
+            // SAFETY: as the caller promises.
+            let result = unsafe { api.driver.cuStreamSynchronize(stream) };
+            api.check(result, &doing)
+        });
+        match waited {
+            Err(error) if !error.ends_all_work() => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            waited => return waited,
+        }
+    }
+    use std::io::Write;
+    // stderr may be closed: ignore the error.
+    let _ = writeln!(
+        std::io::stderr(),
+        "fatal: cannot wait for a stream whose pending work accesses host memory"
+    );
+    std::process::abort()
+}
+
+/// Returns whether the driver records the work of a stream into a graph. A stream also joins the
+/// capture of another stream when it waits for an event in it.
+pub(crate) fn is_captured(api: &Api, stream: &StreamInner) -> bool {
+    use cust_raw::CUstreamCaptureStatus as Status;
+    let mut status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the stream is alive, and the pointer is valid for the call. On failure, the status is
+    // unchanged.
+    let _ = unsafe { api.driver.cuStreamIsCapturing(stream.raw, &mut status) };
+    status != Status::CU_STREAM_CAPTURE_STATUS_NONE
 }
 
 impl Stream {
@@ -328,10 +359,16 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`] if the event belongs to another context.
+    /// Returns [`Error::WrongContext`] if the event belongs to another context, and the driver's
+    /// error for unknown flags.
     pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
         let doing = || "making a stream wait for an event".to_owned();
         let context = &self.inner.context;
+        if flags != StreamWaitEventFlags::DEFAULT {
+            // An external wait, during a capture, is not a wait of this stream.
+            let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+            return context.api().check(invalid, doing);
+        }
         context.require_same(event.context(), doing)?;
         let api = context.bind()?;
         event.with_mark(|mark| {
@@ -341,7 +378,10 @@ impl Stream {
                     .cuStreamWaitEvent(self.inner.raw, event.as_raw(), flags.bits())
             };
             api.check(result, doing)?;
-            if let Some((stream, number)) = &mark.at {
+            // During a capture, only launches of the graph wait.
+            if let Some((stream, number)) = &mark.at
+                && !self.inner.is_capturing()
+            {
                 self.inner.note_seen(stream, *number);
             }
             Ok(())
