@@ -1,7 +1,7 @@
 //! Backends: libcuda for GPUs, and the PTX emulator, behind the same table of driver functions. The
 //! rest of this crate accesses devices through [`Api`].
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::{OnceLock, RwLock};
 
 use cust_raw::{CUresult, Driver, LoadError};
@@ -99,6 +99,13 @@ pub(crate) fn api(backend: Backend) -> CudaResult<&'static Api> {
             .get_or_init(|| Api::initialize(ptx_emulator::driver::driver(), Backend::Emulator)),
     };
     loaded.as_ref().map_err(Clone::clone)
+}
+
+/// Converts a name to a C string.
+pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
+    CString::new(name).map_err(|_| Error::NulInName {
+        name: name.to_owned(),
+    })
 }
 
 fn no_driver(error: &LoadError) -> Error {

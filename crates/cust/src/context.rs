@@ -23,7 +23,6 @@ use crate::backend::{Api, Backend, set_default};
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaError, CudaResult, Error};
 use crate::finished::Shared as Waiting;
-use crate::function::CacheConfig;
 use crate::host_call::release_stream;
 use crate::report::{self, Pending, Report, Reported};
 use crate::stack::{self, Stack};
@@ -83,6 +82,39 @@ impl ResourceLimit {
                 CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
             }
             ResourceLimit::MaxL2FetchGranularity => CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+        }
+    }
+}
+
+/// The preferred partition of the storage that L1 cache and shared memory share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheConfig {
+    /// No preference.
+    None,
+    /// Prefers larger shared memory.
+    PreferShared,
+    /// Prefers a larger L1 cache.
+    PreferL1,
+    /// Prefers L1 cache and shared memory of equal size.
+    PreferEqual,
+}
+
+impl CacheConfig {
+    pub(crate) fn raw(self) -> CUfunc_cache {
+        match self {
+            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
+            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
+            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
+        }
+    }
+
+    pub(crate) fn from_raw(raw: CUfunc_cache) -> CacheConfig {
+        match raw {
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED => CacheConfig::PreferShared,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_L1 => CacheConfig::PreferL1,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => CacheConfig::PreferEqual,
+            _ => CacheConfig::None,
         }
     }
 }
@@ -961,6 +993,22 @@ impl PrivateStream<'_> {
 impl Drop for PrivateStream<'_> {
     fn drop(&mut self) {
         lock(&self.context.inner.private_streams).push(Handle(self.raw));
+    }
+}
+
+impl Device {
+    /// Returns the flags of the device's primary context, and whether the context is active in this
+    /// process.
+    pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
+        let (mut flags, mut active) = (0, 0);
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe {
+            self.api
+                .driver
+                .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
+        };
+        self.check(result, "querying the state of its primary context")?;
+        Ok((ContextFlags::from_bits_truncate(flags), active != 0))
     }
 }
 

@@ -16,8 +16,7 @@ use std::ffi::CStr;
 
 use cust_raw::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUuuid};
 
-use crate::backend::{Api, Backend, api, default_api};
-use crate::context::ContextFlags;
+use crate::backend::{Api, Backend, api, c_name, default_api};
 use crate::error::{CudaResult, Error};
 
 /// A device: a GPU, or the emulator.
@@ -171,7 +170,7 @@ impl Device {
     /// Returns the driver's error if there is no such device.
     pub fn from_pci_bus_id(id: &str) -> CudaResult<Device> {
         let api = default_api()?;
-        let name = crate::module::c_name(id)?;
+        let name = c_name(id)?;
         let mut raw = 0;
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuDeviceGetByPCIBusId(&mut raw, name.as_ptr()) };
@@ -227,20 +226,6 @@ impl Device {
         Ok(value)
     }
 
-    /// Returns the flags of the device's primary context, and whether the context is active in this
-    /// process.
-    pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
-        let (mut flags, mut active) = (0, 0);
-        // SAFETY: the pointers are valid for the call.
-        let result = unsafe {
-            self.api
-                .driver
-                .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
-        };
-        self.check(result, "querying the state of its primary context")?;
-        Ok((ContextFlags::from_bits_truncate(flags), active != 0))
-    }
-
     /// Returns the backend that the device belongs to.
     pub fn backend(&self) -> Backend {
         self.api.backend
@@ -264,7 +249,7 @@ impl Device {
         Err(Error::WrongBackend { doing: doing() })
     }
 
-    fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {
+    pub(crate) fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {
         self.api
             .check(result, || format!("device {}: {doing}", self.raw))
     }

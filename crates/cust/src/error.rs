@@ -22,7 +22,7 @@ use std::fmt;
 
 use cust_raw::CUresult;
 
-use crate::function::{BlockSize, GridSize};
+use crate::dimensions::{BlockSize, GridSize};
 
 /// The result type of this crate.
 pub type CudaResult<T> = Result<T, Error>;
@@ -261,7 +261,7 @@ pub enum Error {
     #[error("updating a graph to another one: {reason}")]
     GraphUpdate {
         /// The difference.
-        reason: crate::graph::GraphUpdateFailure,
+        reason: GraphUpdateFailure,
     },
 
     /// A change to a launch in a graph would make it use other buffers, or write buffers that it
@@ -637,6 +637,42 @@ impl Error {
             Error::KernelPanic(panic) => Some(panic),
             _ => None,
         }
+    }
+}
+
+/// The reason why a graph cannot be updated to another graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GraphUpdateFailure {
+    /// The nodes or their dependencies differ.
+    Topology,
+    /// The kind of a node differs.
+    NodeType,
+    /// The kernel of a node cannot be replaced, for example by a kernel of another context.
+    Function,
+    /// A parameter of a node differs that cannot be changed.
+    Parameters,
+    /// Attributes of a node differ.
+    Attributes,
+    /// The driver does not support updating a node.
+    NotSupported,
+    /// Another reason, with the driver's code.
+    Other(u32),
+}
+
+impl fmt::Display for GraphUpdateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GraphUpdateFailure::Topology => "the nodes or their dependencies differ",
+            GraphUpdateFailure::NodeType => "the kind of a node differs",
+            GraphUpdateFailure::Function => {
+                "the kernel of a node cannot be replaced by the new one"
+            }
+            GraphUpdateFailure::Parameters => "a parameter that cannot be changed differs",
+            GraphUpdateFailure::Attributes => "attributes of a node differ",
+            GraphUpdateFailure::NotSupported => "the driver does not support updating a node",
+            GraphUpdateFailure::Other(code) => return write!(f, "the driver's code {code}"),
+        })
     }
 }
 

@@ -23,9 +23,7 @@
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use cust_raw::{
-    CUfunc_cache, CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUlaunchConfig,
-};
+use cust_raw::{CUfunction, CUfunction_attribute, CUfunctionLoadingState, CUlaunchConfig};
 
 use crate::context::{Context, DeviceLimits};
 use crate::error::{CudaResult, signature_mismatch};
@@ -34,92 +32,8 @@ use crate::module::Module;
 use crate::report::Report;
 use crate::stack::Need;
 
-macro_rules! dimensions {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub struct $name {
-            /// The size in the x dimension.
-            pub x: u32,
-            /// The size in the y dimension.
-            pub y: u32,
-            /// The size in the z dimension.
-            pub z: u32,
-        }
-
-        impl $name {
-            /// Creates a one-dimensional size.
-            #[inline]
-            pub const fn x(x: u32) -> Self {
-                Self::xyz(x, 1, 1)
-            }
-
-            /// Creates a two-dimensional size.
-            #[inline]
-            pub const fn xy(x: u32, y: u32) -> Self {
-                Self::xyz(x, y, 1)
-            }
-
-            /// Creates a three-dimensional size.
-            #[inline]
-            pub const fn xyz(x: u32, y: u32, z: u32) -> Self {
-                Self { x, y, z }
-            }
-        }
-
-        impl From<u32> for $name {
-            fn from(x: u32) -> Self {
-                Self::x(x)
-            }
-        }
-
-        impl From<(u32,)> for $name {
-            fn from((x,): (u32,)) -> Self {
-                Self::x(x)
-            }
-        }
-
-        impl From<(u32, u32)> for $name {
-            fn from((x, y): (u32, u32)) -> Self {
-                Self::xy(x, y)
-            }
-        }
-
-        impl From<(u32, u32, u32)> for $name {
-            fn from((x, y, z): (u32, u32, u32)) -> Self {
-                Self::xyz(x, y, z)
-            }
-        }
-
-        impl From<[u32; 3]> for $name {
-            fn from([x, y, z]: [u32; 3]) -> Self {
-                Self::xyz(x, y, z)
-            }
-        }
-
-        impl From<&$name> for $name {
-            fn from(size: &$name) -> Self {
-                *size
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "({}, {}, {})", self.x, self.y, self.z)
-            }
-        }
-    };
-}
-
-dimensions! {
-    /// The dimensions of a grid in blocks. A `u32` or a tuple of up to three `u32`s converts to it.
-    GridSize
-}
-dimensions! {
-    /// The dimensions of a block in threads. A `u32` or a tuple of up to three `u32`s converts to
-    /// it.
-    BlockSize
-}
+pub use crate::context::CacheConfig;
+pub use crate::dimensions::{BlockSize, GridSize};
 
 /// An attribute of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -165,39 +79,6 @@ impl FunctionAttribute {
             FunctionAttribute::PreferredSharedMemoryCarveout => {
                 A::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
             }
-        }
-    }
-}
-
-/// The preferred partition of the storage that L1 cache and shared memory share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CacheConfig {
-    /// No preference.
-    None,
-    /// Prefers larger shared memory.
-    PreferShared,
-    /// Prefers a larger L1 cache.
-    PreferL1,
-    /// Prefers L1 cache and shared memory of equal size.
-    PreferEqual,
-}
-
-impl CacheConfig {
-    pub(crate) fn raw(self) -> CUfunc_cache {
-        match self {
-            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
-            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
-            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
-            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
-        }
-    }
-
-    pub(crate) fn from_raw(raw: CUfunc_cache) -> CacheConfig {
-        match raw {
-            CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED => CacheConfig::PreferShared,
-            CUfunc_cache::CU_FUNC_CACHE_PREFER_L1 => CacheConfig::PreferL1,
-            CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => CacheConfig::PreferEqual,
-            _ => CacheConfig::None,
         }
     }
 }

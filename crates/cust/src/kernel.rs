@@ -54,8 +54,9 @@ use cust_raw::{
 use smallvec::SmallVec;
 
 use crate::context::Context;
+use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error, ImageMismatch, LaunchSize, SharedMemory};
-use crate::function::{BlockSize, Function, GridSize};
+use crate::function::Function;
 use crate::host_memory::{self, HostArgument};
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, LockedBuffer,

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error};
-use crate::function::{BlockSize, Function, GridSize};
+use crate::function::Function;
 use crate::memory::DeviceCopy;
 use crate::stream::{Stream, StreamInner};
 

@@ -116,6 +116,7 @@ pub mod texture;
 pub mod util;
 
 mod backend;
+mod dimensions;
 mod ecosystem;
 mod host_call;
 mod host_memory;

@@ -25,9 +25,10 @@ use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
 use crate::backend::Api;
 use crate::context::Context;
+use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
-use crate::function::{BlockSize, Function, GridSize};
+use crate::function::Function;
 use crate::host_call;
 use crate::host_memory::Scratch;
 use crate::memory::{DeviceBox, DevicePointer};

@@ -74,9 +74,10 @@ use crate::memory::{
 use crate::tracker::Tracker;
 use cust_core::kernel::Args;
 
+pub use crate::error::GraphUpdateFailure;
 pub use capture::{CaptureMode, CapturedExec, CapturedGraph};
 pub use conditional::GraphCondition;
-pub use exec::{GraphExec, GraphUpdateFailure};
+pub use exec::GraphExec;
 pub use nodes::Scratch;
 
 /// Memory that nodes of a graph can use.

@@ -5,9 +5,9 @@ use std::ffi::CStr;
 
 use cust_raw::{CUkernel, CUlibrary, CUresult};
 
-use super::c_name;
 use super::jit::{JitOptions, ModuleJitOption};
 use crate::backend::Api;
+use crate::backend::c_name;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::FunctionAttribute;

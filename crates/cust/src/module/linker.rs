@@ -5,9 +5,9 @@ use std::path::Path;
 
 use cust_raw::{CUjitInputType, CUlinkState};
 
+use super::Module;
 use super::jit::{JitOptions, ModuleJitOption};
-use super::{Module, c_name};
-use crate::backend::Backend;
+use crate::backend::{Backend, c_name};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 

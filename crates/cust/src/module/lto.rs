@@ -8,8 +8,9 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use super::{Module, c_name};
+use super::Module;
 use crate::backend::Backend;
+use crate::backend::c_name;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 

@@ -55,14 +55,14 @@ mod program;
 mod symbol;
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::AnyBitPattern;
 use cust_core::kernel::Access;
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
-use crate::backend::Api;
+use crate::backend::{Api, c_name};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::function::{Function, Kernel};
@@ -357,13 +357,6 @@ impl Module {
     pub(crate) fn report(&self) -> Option<&Report> {
         self.report.as_deref()
     }
-}
-
-/// Converts a name to a C string.
-pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
-    CString::new(name).map_err(|_| Error::NulInName {
-        name: name.to_owned(),
-    })
 }
 
 /// Returns the sizes of a kernel's parameters, or `None` for drivers that do not provide them
