@@ -71,6 +71,14 @@ static EMULATOR: OnceLock<CudaResult<Api>> = OnceLock::new();
 /// The backend that functions without a context use, such as `Device::get_device`.
 static DEFAULT: RwLock<Option<Backend>> = RwLock::new(None);
 
+/// Records a fault of the context that is current on this thread. Set by the first context.
+static NOTE_FAULT: OnceLock<fn(CUresult)> = OnceLock::new();
+
+/// Sets the function that [`Api::check`] calls for a result code that means a lost context.
+pub(crate) fn on_fault(note_fault: fn(CUresult)) {
+    let _ = NOTE_FAULT.set(note_fault);
+}
+
 /// Makes `backend` the default of functions without a context, such as `Device::get_device`.
 pub(crate) fn set_default(backend: Backend) {
     *DEFAULT.write().unwrap_or_else(|e| e.into_inner()) = Some(backend);
@@ -153,8 +161,10 @@ impl Api {
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        if CudaError::from_raw(result).is_some_and(CudaError::is_sticky) {
-            crate::context::note_lost(result);
+        if CudaError::from_raw(result).is_some_and(CudaError::is_sticky)
+            && let Some(note_fault) = NOTE_FAULT.get()
+        {
+            note_fault(result);
         }
         Err(self.error(result, doing()))
     }

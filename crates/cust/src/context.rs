@@ -9,7 +9,7 @@
 //!
 //! [`Context`] has an example.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
@@ -19,14 +19,15 @@ use cust_raw::{
     CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream, CUstream_flags,
 };
 
-use crate::backend::{Api, Backend, set_default};
+use crate::backend::{Api, Backend, on_fault, set_default};
+use crate::bound;
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaError, CudaResult, Error};
-use crate::finished::Shared as Waiting;
 use crate::host_call::release_stream;
 use crate::report::{self, Pending, Report, Reported};
 use crate::stack::{self, Stack};
 use crate::stream::StreamInner;
+use crate::waiting::Waiting;
 
 /// The reciprocal of the fraction of device memory that the pool keeps after it was freed.
 const KEPT_FRACTION: usize = 16;
@@ -233,9 +234,7 @@ static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
-    /// The address of the context that this crate last made current in the driver on this thread.
-    static BOUND: Cell<usize> = const { Cell::new(0) };
-    /// The context whose address `BOUND` is. The weak reference prevents reuse of the address.
+    /// The context whose address `bound` has. The weak reference prevents reuse of the address.
     static BOUND_TO: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -288,6 +287,7 @@ impl Context {
             stack: Stack::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
+        on_fault(note_lost);
         print_unreported_at_exit();
         Ok(Context { inner })
     }
@@ -584,7 +584,7 @@ impl Context {
         // SAFETY: the context is alive as long as `self`.
         let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
         self.check(result, || "making the context current".to_owned())?;
-        if BOUND.try_with(Cell::get).unwrap_or(0) != self.address() {
+        if bound::get() != self.address() {
             self.note_bound();
         }
         Ok(api)
@@ -616,7 +616,7 @@ impl Context {
     #[cold]
     fn note_bound(&self) {
         let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
-        let _ = BOUND.try_with(|bound| bound.set(self.address()));
+        bound::set(self.address());
     }
 
     /// Records that a fault has lost the context.
@@ -649,8 +649,7 @@ impl Context {
     /// library may have changed the current context since.
     #[inline]
     pub(crate) fn bind_for_launch(&self) -> CudaResult<(&'static Api, bool)> {
-        let bound = BOUND.try_with(Cell::get).unwrap_or(0);
-        if bound == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
+        if bound::get() == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
             return Ok((self.api(), false));
         }
         Ok((self.bind()?, true))
@@ -1054,15 +1053,9 @@ fn print_unreported_at_exit() {
     });
 }
 
-/// Forgets which context this crate made current for this thread, before the thread runs another
-/// host function, which may begin with a launch.
-pub(crate) fn forget_bound() {
-    let _ = BOUND.try_with(|bound| bound.set(0));
-}
-
 /// Records that the context that this crate last made current for this thread is lost.
 #[cold]
-pub(crate) fn note_lost(code: CUresult) {
+fn note_lost(code: CUresult) {
     let bound = BOUND_TO.try_with(|bound| bound.borrow().upgrade());
     if let Ok(Some(inner)) = bound {
         Context { inner }.note_lost(code);

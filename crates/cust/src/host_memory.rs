@@ -8,13 +8,12 @@
 use std::ffi::c_void;
 
 use cust_core::kernel::{Access, HostMemory};
-use cust_raw::{CUresult, CUstream};
+use cust_raw::CUresult;
 use smallvec::SmallVec;
 
-use crate::backend::Api;
 use crate::error::{CudaResult, Error};
 use crate::memory::MOST_ALIGNMENT;
-use crate::stream::{Stream, StreamInner};
+use crate::stream::{Scratch, Stream, StreamInner};
 use crate::tracker::{self, Captured};
 
 /// An argument in host memory.
@@ -136,15 +135,6 @@ impl Drop for Settle<'_> {
     }
 }
 
-/// Device memory for one launch at a time. A stream keeps one small allocation, so that small
-/// launches need not allocate; the cost of allocating is negligible beside that of a large copy.
-pub(crate) struct Scratch {
-    address: u64,
-    bytes: usize,
-    /// Whether the memory is from the context's pool.
-    pooled: bool,
-}
-
 /// The size in bytes of the largest allocation that a stream keeps.
 const KEPT: usize = 1 << 20;
 /// The size in bytes of the smallest allocation.
@@ -217,17 +207,6 @@ impl Scratch {
         if let Ok(api) = stream.context.bind() {
             self.free(api, stream.raw);
         }
-    }
-
-    /// Frees the memory, which no work may use any more.
-    pub(crate) fn free(self, api: &Api, stream: CUstream) {
-        // SAFETY: allocated once, freed once. An error means that the context is gone.
-        let _ = unsafe {
-            match self.pooled {
-                true => api.driver.cuMemFreeAsync(self.address, stream),
-                false => api.driver.cuMemFree_v2(self.address),
-            }
-        };
     }
 }
 

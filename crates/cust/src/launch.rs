@@ -262,6 +262,47 @@ pub(crate) unsafe fn launch_raw(
     Ok(())
 }
 
+impl Stream {
+    /// Launches a kernel with raw pointers to its arguments.
+    ///
+    /// [`launch!`](crate::launch!) also checks the sizes of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the kernel belongs to another context, and
+    /// [`Error::ArgumentCount`] if the number of arguments is wrong and the kernel's parameters are
+    /// known.
+    ///
+    /// # Safety
+    ///
+    /// Each element of `args` must point to an argument with the size and type of the kernel's
+    /// parameter, and the kernel must be sound for these arguments.
+    pub unsafe fn launch_raw<G, B>(
+        &self,
+        function: &Function<'_>,
+        grid_size: G,
+        block_size: B,
+        shared_mem_bytes: u32,
+        args: &[*mut c_void],
+    ) -> CudaResult<()>
+    where
+        G: Into<GridSize>,
+        B: Into<BlockSize>,
+    {
+        // SAFETY: as the caller promises.
+        unsafe {
+            launch_raw(
+                function,
+                grid_size.into(),
+                block_size.into(),
+                shared_mem_bytes,
+                self,
+                args,
+            )
+        }
+    }
+}
+
 /// Prepares a launch: ensures that the context's stack limit suffices for the kernel, and records
 /// the kernel in its module's panic report.
 pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {

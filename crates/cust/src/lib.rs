@@ -48,7 +48,7 @@
 //!   embedded by [`include_module!`], and the arguments are checked at compile time (see
 //!   [`kernel`]).
 //! - Buffers record the streams that use them (see [`memory`]); a [`graph`] owns its buffers.
-//! - [`finished`] provides futures for pending work.
+//! - [`future`] provides futures for pending work.
 //! - [`launch!`] launches kernels of modules from other sources.
 //!
 //! `docs/driver-api.md` lists the wrapper of each driver API function; [`Context::driver`] gives
@@ -98,10 +98,10 @@ pub mod error;
 pub mod event;
 #[cfg(unix)]
 pub mod external;
-pub mod finished;
 pub mod function;
+pub mod future;
 pub mod graph;
-pub mod green;
+pub mod green_context;
 pub mod ipc;
 pub mod kernel;
 #[doc(hidden)]
@@ -116,6 +116,7 @@ pub mod texture;
 pub mod util;
 
 mod backend;
+mod bound;
 mod dimensions;
 mod ecosystem;
 mod host_call;
@@ -123,6 +124,7 @@ mod host_memory;
 mod report;
 mod stack;
 mod tracker;
+mod waiting;
 
 use std::fmt;
 
@@ -290,7 +292,7 @@ mod tests {
     use super::*;
     use crate::device::PeerAttribute;
     use crate::graph::GraphBuilder;
-    use crate::green::GreenContext;
+    use crate::green_context::GreenContext;
     use crate::memory::{MemoryAdvice, MemoryLocation};
     use crate::prelude::*;
 

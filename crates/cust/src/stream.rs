@@ -16,23 +16,17 @@
 //! # Ok::<(), cust::error::Error>(())
 //! ```
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cust_core::kernel::Access;
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
 use crate::backend::Api;
 use crate::context::Context;
-use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error};
-use crate::event::Event;
-use crate::function::Function;
 use crate::host_call;
-use crate::host_memory::Scratch;
-use crate::memory::{DeviceBox, DevicePointer};
-use crate::tracker::{self, Captured, Dependency};
 
 bitflags::bitflags! {
     /// How a stream synchronizes with the legacy default stream.
@@ -90,8 +84,8 @@ pub(crate) struct StreamInner {
     capturing: AtomicBool,
     /// Device memory for launches with host slices, while no launch uses it.
     pub(crate) scratch: Mutex<Option<Scratch>>,
-    /// The green context that the stream belongs to, kept alive.
-    green: Option<Arc<crate::green::Inner>>,
+    /// The object that the stream belongs to, kept alive.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -120,7 +114,7 @@ impl StreamInner {
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
             scratch: Mutex::new(None),
-            green: None,
+            owner: None,
         }
     }
 
@@ -286,14 +280,14 @@ pub(crate) fn is_captured(api: &Api, stream: &StreamInner) -> bool {
 }
 
 impl Stream {
-    /// Wraps a stream of a green context.
-    pub(crate) fn of_green(
+    /// Wraps a stream that belongs to `owner`, such as a green context.
+    pub(crate) fn of_raw(
         raw: CUstream,
         context: Context,
-        green: Arc<crate::green::Inner>,
+        owner: Arc<dyn Any + Send + Sync>,
     ) -> Stream {
         let mut inner = StreamInner::new(raw, context);
-        inner.green = Some(green);
+        inner.owner = Some(owner);
         Stream {
             inner: Arc::new(inner),
         }
@@ -354,39 +348,6 @@ impl Stream {
         api.check(result, || "querying whether a stream is done".to_owned())?;
         self.inner.mark_complete(issued);
         Ok(true)
-    }
-
-    /// Makes later work in the stream wait for the event. The host does not wait.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::WrongContext`] if the event belongs to another context, and the driver's
-    /// error for unknown flags.
-    pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        let doing = || "making a stream wait for an event".to_owned();
-        let context = &self.inner.context;
-        if flags != StreamWaitEventFlags::DEFAULT {
-            // An external wait, during a capture, is not a wait of this stream.
-            let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
-            return context.api().check(invalid, doing);
-        }
-        context.require_same(event.context(), doing)?;
-        let api = context.bind()?;
-        event.with_mark(|mark| {
-            // SAFETY: both are alive, and the event may be destroyed while a stream waits for it.
-            let result = unsafe {
-                api.driver
-                    .cuStreamWaitEvent(self.inner.raw, event.as_raw(), flags.bits())
-            };
-            api.check(result, doing)?;
-            // During a capture, only launches of the graph wait.
-            if let Some((stream, number)) = &mark.at
-                && !self.inner.is_capturing()
-            {
-                self.inner.note_seen(stream, *number);
-            }
-            Ok(())
-        })
     }
 
     /// Makes later work in the stream wait for all work that is pending in `other` now. The host
@@ -457,45 +418,6 @@ impl Stream {
         api.check(result, doing)
     }
 
-    /// Launches a kernel with raw pointers to its arguments.
-    ///
-    /// [`launch!`](crate::launch!) also checks the sizes of the arguments.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::WrongContext`] if the kernel belongs to another context, and
-    /// [`Error::ArgumentCount`] if the number of arguments is wrong and the kernel's parameters are
-    /// known.
-    ///
-    /// # Safety
-    ///
-    /// Each element of `args` must point to an argument with the size and type of the kernel's
-    /// parameter, and the kernel must be sound for these arguments.
-    pub unsafe fn launch_raw<G, B>(
-        &self,
-        function: &Function<'_>,
-        grid_size: G,
-        block_size: B,
-        shared_mem_bytes: u32,
-        args: &[*mut c_void],
-    ) -> CudaResult<()>
-    where
-        G: Into<GridSize>,
-        B: Into<BlockSize>,
-    {
-        // SAFETY: as the caller promises.
-        unsafe {
-            crate::launch::launch_raw(
-                function,
-                grid_size.into(),
-                block_size.into(),
-                shared_mem_bytes,
-                self,
-                args,
-            )
-        }
-    }
-
     /// Returns the stream's flags.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
         let api = self.inner.context.bind()?;
@@ -529,59 +451,6 @@ impl Stream {
         Ok(id)
     }
 
-    /// Enqueues a write of `value` to `to`: a cheap signal to streams that wait for the value with
-    /// [`Stream::wait_value`], or to kernels that poll it.
-    ///
-    /// `to` must have been created by [`DeviceBox::outside_pools`]: the driver rejects memory from
-    /// a memory pool, which other boxes use.
-    ///
-    /// # Errors
-    ///
-    /// Returns the driver's error if the box is in pool memory, [`Error::WrongContext`] if it
-    /// belongs to another context, and [`Error::Capturing`] while the stream is being captured.
-    pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
-        let doing = || "enqueuing a write of a value".to_owned();
-        let to = to.range();
-        let write = Dependency::new(to.tracker, Access::Write, to.address, size_of::<T>());
-        // SAFETY: the value has the box's type.
-        unsafe {
-            let refused = Captured::Refused;
-            tracker::enqueue(&self.inner, &[write], refused, doing, |api, stream| {
-                T::write(api.driver, stream, to.address, value)
-            })
-        }
-    }
-
-    /// Makes later work in the stream wait until the value at `of` satisfies the condition `until`
-    /// with respect to `value`.
-    ///
-    /// If nothing writes such a value, the stream waits forever.
-    ///
-    /// # Safety
-    ///
-    /// The memory at `of` must stay alive until the wait is over.
-    pub unsafe fn wait_value<T: StreamValue>(
-        &self,
-        of: DevicePointer<T>,
-        until: WaitUntil,
-        value: T,
-    ) -> CudaResult<()> {
-        let api = self.inner.context.bind()?;
-        // SAFETY: as the caller promises.
-        let result = unsafe {
-            T::wait(
-                api.driver,
-                self.inner.raw,
-                of.as_raw(),
-                value,
-                until.raw().0,
-            )
-        };
-        api.check(result, || "making a stream wait for a value".to_owned())?;
-        self.inner.next_number();
-        Ok(())
-    }
-
     /// Returns the context that the stream belongs to.
     pub fn context(&self) -> &Context {
         &self.inner.context
@@ -612,7 +481,7 @@ pub enum WaitUntil {
 }
 
 impl WaitUntil {
-    fn raw(self) -> CUstreamWaitValue_flags {
+    pub(crate) fn raw(self) -> CUstreamWaitValue_flags {
         match self {
             WaitUntil::AtLeast => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ,
             WaitUntil::Equal => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ,
@@ -628,7 +497,7 @@ mod value {
     };
 
     /// A type that streams can write and wait for: `u32` or `u64`.
-    pub trait StreamValue: crate::memory::DeviceCopy {
+    pub trait StreamValue: cust_core::traits::DeviceCopy {
         /// Enqueues a write of `value` to the address `to`.
         ///
         /// # Safety
@@ -696,6 +565,28 @@ mod value {
     }
 }
 pub(crate) use value::StreamValue;
+
+/// Device memory for one launch at a time. A stream keeps one small allocation, so that small
+/// launches need not allocate; the cost of allocating is negligible beside that of a large copy.
+pub(crate) struct Scratch {
+    pub(crate) address: u64,
+    pub(crate) bytes: usize,
+    /// Whether the memory is from the context's pool.
+    pub(crate) pooled: bool,
+}
+
+impl Scratch {
+    /// Frees the memory, which no work may use any more.
+    pub(crate) fn free(self, api: &Api, stream: CUstream) {
+        // SAFETY: allocated once, freed once. An error means that the context is gone.
+        let _ = unsafe {
+            match self.pooled {
+                true => api.driver.cuMemFreeAsync(self.address, stream),
+                false => api.driver.cuMemFree_v2(self.address),
+            }
+        };
+    }
+}
 
 impl Drop for StreamInner {
     fn drop(&mut self) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::{backend, init, stream};
 use cust::error::{CudaError, Error};
-use cust::green::GreenContext;
+use cust::green_context::GreenContext;
 use cust::kernel::{AccessWindow, CacheProperty, ClusterPolicy, SyncDomain};
 use cust::memory::{ArrayFlags, MipmappedArray};
 use cust::prelude::*;

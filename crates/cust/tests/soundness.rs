@@ -984,7 +984,7 @@ fn types_go_to_other_threads_as_the_table_says() {
         // Handles, which may be used from any thread.
         true true: Context, Device, Module, cust::module::Library, Stream, Event, MemoryPool,
             Function<'static>, cust::external::ExternalMemory, cust::external::ExternalSemaphore,
-            cust::green::GreenContext, Node, GraphCondition, Error;
+            cust::green_context::GreenContext, Node, GraphCondition, Error;
         // Memory, which is `Send` and `Sync` if its elements are.
         true true: DeviceBuffer<u32>, UnifiedBuffer<u32>, LockedBuffer<u32>, DeviceBox<u32>,
             DeviceSlice<'static, u32>, DeviceSliceMut<'static, u32>, Array<u32>, MipmappedArray<u32>,

@@ -42,6 +42,7 @@ mod pitched;
 mod pointer;
 mod pool;
 pub mod raw;
+mod stream_value;
 pub(crate) mod transfer;
 mod unified;
 

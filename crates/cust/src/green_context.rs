@@ -5,7 +5,7 @@
 //! # Examples
 //!
 //! ```
-//! use cust::green::GreenContext;
+//! use cust::green_context::GreenContext;
 //! use cust::prelude::*;
 //!
 //! let context = cust::quick_init_on(Backend::Emulator)?;
@@ -119,9 +119,9 @@ pub struct GreenContext {
     inner: Arc<Inner>,
 }
 
-/// The green context, kept alive by its streams.
+/// The green context, which its streams keep alive.
 #[derive(Debug)]
-pub(crate) struct Inner {
+struct Inner {
     raw: CUgreenCtx,
     context: Context,
 }
@@ -190,11 +190,7 @@ impl GreenContext {
                 .cuGreenCtxStreamCreate(&mut raw, self.inner.raw, flags, priority)
         };
         api.check(result, || "creating a stream of a green context".to_owned())?;
-        Ok(Stream::of_green(
-            raw,
-            context.clone(),
-            Arc::clone(&self.inner),
-        ))
+        Ok(Stream::of_raw(raw, context.clone(), self.inner.clone()))
     }
 
     /// Returns the context's multiprocessors.
