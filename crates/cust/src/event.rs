@@ -9,6 +9,7 @@ use cust_raw::{CUevent, CUresult};
 
 use crate::context::Context;
 use crate::error::CudaResult;
+use crate::report::Waited;
 use crate::stream::{Stream, StreamInner, StreamWaitEventFlags};
 
 bitflags::bitflags! {
@@ -193,7 +194,7 @@ impl Event {
             self.mark_complete(&mark);
         }
         // It is not known which launches precede the event, so forget none of them.
-        self.context.finish_wait(waited, Some(usize::MAX))
+        self.context.finish_wait(waited, Waited::Unknown)
     }
 
     /// Returns the time from `start` to this event in milliseconds.

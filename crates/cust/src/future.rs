@@ -51,6 +51,7 @@ use cust_raw::{CUresult, CUstream};
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::event::Event;
+use crate::report::Waited;
 use crate::stream::{Stream, StreamInner};
 use crate::waiting::Waiting;
 
@@ -155,12 +156,12 @@ impl Future for Finished {
             }
         };
         let waited = self.context.check(result, || self.doing.to_owned());
-        let mut synchronized = usize::MAX;
+        let mut waited_for = Waited::Unknown;
         if let (Ok(()), Some((stream, number))) = (&waited, &self.stream) {
             stream.mark_complete(*number);
-            synchronized = stream.raw as usize;
+            waited_for = Waited::Stream(stream.id());
         }
-        Poll::Ready(self.context.finish_wait(waited, Some(synchronized)))
+        Poll::Ready(self.context.finish_wait(waited, waited_for))
     }
 }
 

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 
 use crate::error::{CudaResult, Error};
 use crate::memory::MOST_ALIGNMENT;
+use crate::report::Waited;
 use crate::stream::{Scratch, Stream, StreamInner};
 use crate::tracker::{self, Captured};
 
@@ -123,7 +124,7 @@ pub(crate) unsafe fn launch(
         scratch.give_back(inner);
     }
     let worked = worked.and(waited);
-    inner.context.finish_wait(worked, Some(inner.raw as usize))
+    (inner.context).finish_wait(worked, Waited::Stream(inner.id()))
 }
 
 /// Waits for the stream on drop, so that no panic unwinds past pending work on borrowed memory.

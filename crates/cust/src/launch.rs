@@ -311,7 +311,7 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResul
         .context()
         .ensure_stack(kernel.stack, &kernel.name)?;
     if let Some(report) = function.report() {
-        report.note_launch(stream.as_inner() as usize, &function.kernel.name);
+        report.note_launch(stream.inner().id(), &function.kernel.name);
     }
     Ok(())
 }
@@ -320,7 +320,7 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResul
 /// number in `stream`.
 pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
     function.module.tracker().note_stream(stream);
-    (stream.context).note_kernel(&function.kernel.name, stream, number);
+    (stream.context).note_kernel(&function.kernel.name, stream.progress(), number);
 }
 
 /// Assigns a sequence number to a launch and records that the stream uses the module, unless the

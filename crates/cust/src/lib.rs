@@ -121,9 +121,13 @@ mod dimensions;
 mod ecosystem;
 mod host_call;
 mod host_memory;
+mod launch_log;
+mod private_stream;
+mod progress;
 mod report;
 mod stack;
 mod tracker;
+mod wait;
 mod waiting;
 
 use std::fmt;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cust_raw::{CUdeviceptr, CUfunction, CUlimit, CUmodule, CUresult, CUstreamCaptureMode};
 
 use crate::backend::Api;
-use crate::context::Context;
+use crate::context::{Context, CurrentContext, Extension, ResourceLimit, Slot};
 use crate::error::{CudaError, CudaResult, DriverError};
 
 /// The prefix of the name of a stack record, which is followed by the kernel's name.
@@ -68,6 +68,12 @@ struct Loaded {
     floor: Option<CUdeviceptr>,
 }
 
+impl Extension for Stack {}
+
+impl Slot for Stack {
+    const SLOT: usize = 1;
+}
+
 impl Stack {
     /// Returns those of `kernels` that may have had too little stack.
     pub(crate) fn doubtful_among(&self, kernels: &[String]) -> Vec<String> {
@@ -81,7 +87,39 @@ impl Stack {
     }
 }
 
+impl CurrentContext {
+    /// See [`Context::set_resource_limit`].
+    pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        CurrentContext::get()?.set_resource_limit(limit, value)
+    }
+}
+
 impl Context {
+    /// Sets a resource limit. The driver may round the value.
+    ///
+    /// After [`ResourceLimit::StackSize`] has been set, launches no longer raise the limit, and
+    /// unloading modules no longer lowers it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the value is too large, or the limit can no longer be changed:
+    /// [`ResourceLimit::MallocHeapSize`] and [`ResourceLimit::PrintfFifoSize`] are fixed by the
+    /// first launch of a kernel that uses the heap or prints.
+    pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no pointers.
+        let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
+        api.check(result, || format!("setting the limit {limit:?} to {value}"))?;
+        if limit == ResourceLimit::StackSize {
+            self.user_set_stack();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stack(&self) -> &Stack {
+        self.extension()
+    }
+
     /// Raises the limit before a launch, if the kernel needs more.
     #[inline]
     pub(crate) fn ensure_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
@@ -121,7 +159,7 @@ impl Context {
     }
 
     /// Records that the user has set the limit, which is not changed from now on.
-    pub(crate) fn user_set_stack(&self) {
+    fn user_set_stack(&self) {
         let stack = self.stack();
         let mut inner = stack.lock();
         inner.user = true;

@@ -18,7 +18,7 @@
 
 use std::any::Any;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
@@ -27,6 +27,8 @@ use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::host_call;
+use crate::progress::Progress;
+use crate::report::Waited;
 
 bitflags::bitflags! {
     /// How a stream synchronizes with the legacy default stream.
@@ -72,12 +74,7 @@ pub struct Stream {
 pub(crate) struct StreamInner {
     pub(crate) raw: CUstream,
     pub(crate) context: Context,
-    /// Unlike the driver's handle, never reused.
-    id: u64,
-    /// The sequence number of the last enqueued work.
-    issued: AtomicU64,
-    /// All work up to this sequence number is known to be complete.
-    completed: AtomicU64,
+    progress: Arc<Progress>,
     /// For each other stream, by ID: the sequence number up to which this stream has waited for it.
     seen: Mutex<Vec<(u64, u64)>>,
     /// Whether enqueued work is recorded into a graph instead of executed.
@@ -86,6 +83,15 @@ pub(crate) struct StreamInner {
     pub(crate) scratch: Mutex<Option<Scratch>>,
     /// The object that the stream belongs to, kept alive.
     owner: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl std::ops::Deref for StreamInner {
+    type Target = Progress;
+
+    #[inline]
+    fn deref(&self) -> &Progress {
+        &self.progress
+    }
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -104,13 +110,10 @@ impl std::fmt::Debug for StreamInner {
 
 impl StreamInner {
     fn new(raw: CUstream, context: Context) -> StreamInner {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         StreamInner {
             raw,
             context,
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            issued: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            progress: Arc::new(Progress::new()),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
             scratch: Mutex::new(None),
@@ -118,32 +121,10 @@ impl StreamInner {
         }
     }
 
-    /// Returns the stream's ID, which is not 0 and unique in the process.
+    /// Returns the stream's progress, which outlives it.
     #[inline]
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// Returns the sequence number of the last enqueued work. All work with this number or a lower
-    /// one has been enqueued when this function returns.
-    pub(crate) fn issued(&self) -> u64 {
-        self.issued.load(Ordering::SeqCst)
-    }
-
-    /// Returns the next sequence number, for work that was just enqueued.
-    pub(crate) fn next_number(&self) -> u64 {
-        self.issued.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    /// Returns whether all work up to `number` is known to be complete.
-    #[inline]
-    pub(crate) fn is_complete(&self, number: u64) -> bool {
-        self.completed.load(Ordering::Acquire) >= number
-    }
-
-    /// Records that all work up to `number` is complete.
-    pub(crate) fn mark_complete(&self, number: u64) {
-        self.completed.fetch_max(number, Ordering::AcqRel);
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     fn seen(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
@@ -154,12 +135,12 @@ impl StreamInner {
     /// `number`.
     #[inline]
     pub(crate) fn is_after(&self, other: &StreamInner, number: u64) -> bool {
-        if self.id == other.id || other.is_complete(number) {
+        if self.id() == other.id() || other.is_complete(number) {
             return true;
         }
         let seen = self.seen();
         seen.iter()
-            .any(|&(id, up_to)| id == other.id && up_to >= number)
+            .any(|&(id, up_to)| id == other.id() && up_to >= number)
     }
 
     /// Orders later work in this stream after all pending work in `other`.
@@ -176,9 +157,9 @@ impl StreamInner {
     /// Records that this stream has waited for the work of `other` up to `number`.
     pub(crate) fn note_seen(&self, other: &StreamInner, number: u64) {
         let mut seen = self.seen();
-        match seen.iter_mut().find(|(id, _)| *id == other.id) {
+        match seen.iter_mut().find(|(id, _)| *id == other.id()) {
             Some((_, up_to)) => *up_to = number.max(*up_to),
-            None => seen.push((other.id, number)),
+            None => seen.push((other.id(), number)),
         }
     }
 
@@ -332,8 +313,7 @@ impl Stream {
         if waited.is_ok() {
             self.inner.mark_complete(issued);
         }
-        let raw = self.inner.raw as usize;
-        self.inner.context.finish_wait(waited, Some(raw))
+        (self.inner.context).finish_wait(waited, Waited::Stream(self.inner.id()))
     }
 
     /// Returns whether all work in the stream is complete, without waiting.
@@ -595,8 +575,7 @@ impl Drop for StreamInner {
         if let Ok(api) = self.context.bind() {
             // SAFETY: the stream is alive.
             if unsafe { api.driver.cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
-                // A later stream may get the same handle.
-                self.context.forget_stream(self.raw as usize);
+                self.context.forget_stream(self.id());
             }
             let scratch = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());
             if let Some(scratch) = scratch.take() {

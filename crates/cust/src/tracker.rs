@@ -23,6 +23,7 @@ use cust_raw::{CUresult, CUstream};
 use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
+use crate::report::Waited;
 use crate::stream::{StreamInner, is_captured, wait_surely};
 
 /// The number of uses at which they are merged, so that the list stays short.
@@ -518,7 +519,7 @@ pub(crate) unsafe fn run(
             if waited.is_ok() {
                 stream.mark_complete(issued);
             }
-            context.finish_wait(waited, Some(stream.raw as usize))
+            context.finish_wait(waited, Waited::Stream(stream.id()))
         }
         streams => {
             if waited.is_ok() {
@@ -526,7 +527,7 @@ pub(crate) unsafe fn run(
                     stream.mark_complete(*number);
                 }
             }
-            context.finish_wait(waited, Some(usize::MAX))
+            context.finish_wait(waited, Waited::Unknown)
         }
     }
 }
