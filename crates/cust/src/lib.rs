@@ -90,6 +90,9 @@
 //! Names and signatures are those of `cust` 0.3 wherever its API is sound, so that programs can
 //! migrate.
 
+// `docs/architecture.md` describes the layers of these modules; `tests/layers.rs` checks that a
+// module uses only its own and lower layers.
+
 pub mod context;
 mod cpu;
 pub mod device;
@@ -120,7 +123,7 @@ mod bound;
 mod dimensions;
 mod ecosystem;
 mod host_call;
-mod host_memory;
+mod host_slices;
 mod launch_log;
 mod private_stream;
 mod progress;

@@ -5,12 +5,12 @@ use std::ffi::CStr;
 
 use cust_raw::{CUkernel, CUlibrary, CUresult};
 
+use super::FunctionAttribute;
 use super::jit::{JitOptions, ModuleJitOption};
 use crate::backend::Api;
 use crate::backend::c_name;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::function::FunctionAttribute;
 
 /// Device code that is loaded independently of a context.
 ///

@@ -45,6 +45,7 @@
 
 mod device_runtime;
 mod embedded;
+pub(crate) mod function;
 mod global;
 mod jit;
 mod library;
@@ -59,14 +60,12 @@ use std::ffi::CStr;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::AnyBitPattern;
-use cust_core::kernel::Access;
+use cust_core::kernel::{Access, Kernel as KernelType};
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
 use crate::backend::{Api, c_name};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::function::{Function, Kernel};
-use crate::kernel::KernelType;
 use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::stack::{Need, read_record};
@@ -76,6 +75,7 @@ pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
 pub use embedded::{Embedded, Image, Parts};
 #[doc(hidden)]
 pub use embedded::{check_name, macros};
+pub use function::{Function, FunctionAttribute};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
@@ -85,6 +85,7 @@ pub(crate) use program::own_kernel;
 pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};
 
+use function::Kernel;
 use ptx::Entry;
 
 /// Device code loaded into a context: kernels and global variables.
