@@ -14,16 +14,13 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub(crate) use cust_core::stack::RECORD_PREFIX;
+use cust_core::stack::{FLOOR, Record};
 use cust_raw::{CUdeviceptr, CUfunction, CUlimit, CUmodule, CUresult, CUstreamCaptureMode};
 
 use crate::backend::Api;
 use crate::context::{Context, CurrentContext, Extension, ResourceLimit, Slot};
 use crate::error::{CudaError, CudaResult, DriverError};
-
-/// The prefix of the name of a stack record, which is followed by the kernel's name.
-pub(crate) const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
-/// The variable that contains the end of the stack, for recursive functions.
-pub(crate) const FLOOR: &std::ffi::CStr = c"__cuda_std_stack_floor";
 
 /// The minimum number of bytes by which a limit is raised.
 const LEAST_RAISE: usize = 16;
@@ -321,22 +318,22 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
         api.driver
             .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
     };
-    if found != CUresult::CUDA_SUCCESS || size != 8 {
+    if found != CUresult::CUDA_SUCCESS || size != size_of::<Record>() {
         return Ok(Need::default());
     }
-    let mut record = [0u32; 2];
+    let mut record = Record::default();
     let _relaxed = Relaxed::new(api);
-    // SAFETY: the variable and the array have 8 bytes.
+    // SAFETY: the variable has the size of a record, for which any bytes are valid.
     let result = unsafe {
         api.driver
-            .cuMemcpyDtoH_v2(record.as_mut_ptr().cast(), address, 8)
+            .cuMemcpyDtoH_v2((&raw mut record).cast(), address, size_of::<Record>())
     };
     api.check(result, || {
         format!("reading how much stack the kernel `{kernel}` needs")
     })?;
     Ok(Need {
-        bytes: record[0] as usize,
-        recursive: record[1] != 0,
+        bytes: record.bytes as usize,
+        recursive: record.recursive != 0,
     })
 }
 

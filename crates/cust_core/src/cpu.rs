@@ -37,7 +37,15 @@ impl Place {
 /// A running thread of a kernel.
 ///
 /// Outputs and shared memory rely on its state: no two threads of a launch have the same place, and
-/// a thread that must exit executes no more device functions.
+/// a thread that must exit executes no more device functions. Safe code cannot change it:
+///
+/// ```compile_fail,E0616
+/// cust_core::cpu::with(|current| current.place.set(Default::default()));
+/// ```
+///
+/// ```compile_fail,E0133
+/// cust_core::cpu::with(|current| current.start(Default::default()));
+/// ```
 pub struct Current<'a> {
     place: Cell<Place>,
     slot: usize,

@@ -1,10 +1,9 @@
 //! Memory of the device as arguments of launches.
 
-use std::mem::MaybeUninit;
-
 use cust_core::kernel::{
     Access, Argument, ByValue, Launch, Output, OutputValue, Pass, Reference, bytes_of,
 };
+use cust_core::parameters::{Elements, Rows, Volume};
 
 use crate::memory::{
     DeviceBox, DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice, DeviceSliceMut, LockedBuffer,
@@ -14,8 +13,8 @@ use crate::tracker::Tracker;
 
 /// A range of device memory, as passed to a kernel's parameters.
 pub struct Range<'a> {
-    /// Address, number of elements, width, height and depth.
-    pub(super) words: [u64; 5],
+    /// The parameter, of which a shape passes the start.
+    pub(super) volume: Volume,
     shape: Shape,
     access: Access,
     tracker: &'a Tracker,
@@ -29,11 +28,11 @@ pub(super) enum Shape {
     Thin,
     /// Two parameters: the address and the number of elements.
     Wide,
-    /// One parameter: the address and the number of elements.
+    /// One parameter: [`Elements`].
     Struct,
-    /// One parameter: the address, the number of elements, width and height.
+    /// One parameter: [`Rows`].
     Rows,
-    /// One parameter: the address, the number of elements, width, height and depth.
+    /// One parameter: [`Volume`].
     Volume,
 }
 
@@ -45,7 +44,16 @@ impl<'a> Range<'a> {
             address => address,
         };
         Range {
-            words: [address, range.len as u64, 0, 0, 0],
+            volume: Volume {
+                rows: Rows {
+                    elements: Elements {
+                        address,
+                        len: range.len as u64,
+                    },
+                    ..Rows::default()
+                },
+                depth: 0,
+            },
             shape,
             access,
             tracker: range.tracker,
@@ -55,26 +63,23 @@ impl<'a> Range<'a> {
     }
 }
 
-fn slice_bytes(words: &[u64]) -> &[MaybeUninit<u8>] {
-    // SAFETY: any byte is a valid `MaybeUninit<u8>`, and the result borrows the words.
-    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
-}
-
 // SAFETY: address and length describe memory that the tracker tracks.
 unsafe impl Pass for Range<'_> {
     #[inline]
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
-        let words = match self.shape {
-            Shape::Thin | Shape::Wide => 1,
-            Shape::Struct => 2,
-            Shape::Rows => 4,
-            Shape::Volume => 5,
+        let (volume, rows) = (&self.volume, &self.volume.rows);
+        let elements = &rows.elements;
+        let bytes = match self.shape {
+            Shape::Thin | Shape::Wide => bytes_of(&elements.address),
+            Shape::Struct => bytes_of(elements),
+            Shape::Rows => bytes_of(rows),
+            Shape::Volume => bytes_of(volume),
         };
-        launch.parameter(slice_bytes(&self.words[..words]), self.type_name);
+        launch.parameter(bytes, self.type_name);
         if let Shape::Wide = self.shape {
-            launch.parameter(bytes_of(&self.words[1]), self.type_name);
+            launch.parameter(bytes_of(&elements.len), self.type_name);
         }
-        launch.resource(self.tracker, self.access, self.words[0], self.bytes);
+        launch.resource(self.tracker, self.access, elements.address, self.bytes);
     }
 }
 

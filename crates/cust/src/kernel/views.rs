@@ -53,8 +53,8 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
-        let sizes = row_sizes(range.words[1], self.width);
-        range.words[2..4].copy_from_slice(&sizes);
+        let rows = &mut range.volume.rows;
+        [rows.width, rows.height] = row_sizes(rows.elements.len, self.width);
         range
     }
 }
@@ -93,8 +93,10 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
     fn into_passed(self) -> Range<'a> {
         let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
-        let sizes = volume_sizes(range.words[1], self.width, self.height);
-        range.words[2..].copy_from_slice(&sizes);
+        let volume = &mut range.volume;
+        let len = volume.rows.elements.len;
+        [volume.rows.width, volume.rows.height, volume.depth] =
+            volume_sizes(len, self.width, self.height);
         range
     }
 }
