@@ -18,7 +18,7 @@
 
 use std::any::Any;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
@@ -77,7 +77,7 @@ pub(crate) struct StreamInner {
     progress: Arc<Progress>,
     /// For each other stream, by ID: the sequence number up to which this stream has waited for it.
     seen: Mutex<Vec<(u64, u64)>>,
-    /// Whether enqueued work is recorded into a graph instead of executed.
+    /// Whether the stream is being captured into a graph.
     capturing: AtomicBool,
     /// Device memory for launches with host slices, while no launch uses it.
     pub(crate) scratch: Mutex<Option<Scratch>>,
@@ -201,15 +201,27 @@ impl StreamInner {
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {
-        self.capturing.store(capturing, Ordering::Release);
+        if self.capturing.swap(capturing, Ordering::SeqCst) == capturing {
+            return;
+        }
+        match capturing {
+            true => CAPTURES.fetch_add(1, Ordering::SeqCst),
+            false => CAPTURES.fetch_sub(1, Ordering::SeqCst),
+        };
     }
 
-    /// Returns whether enqueued work is recorded into a graph instead of executed.
+    /// Returns whether enqueued work is recorded into a graph instead of executed: because the
+    /// stream is being captured, or because it has joined the capture of another stream by waiting
+    /// for an event in it.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::Acquire)
+            || (CAPTURES.load(Ordering::Acquire) > 0 && is_captured(self.context.api(), self))
     }
 }
+
+/// The number of captures in progress. While there is none, no stream need be asked for its status.
+static CAPTURES: AtomicUsize = AtomicUsize::new(0);
 
 /// Waits until no work of a stream accesses memory any more, and aborts the process if that is
 /// impossible. For work on memory that the caller has only borrowed.

@@ -724,6 +724,11 @@ fn a_blocking_copy_does_not_become_a_part_of_a_graph() {
             // The copy would write to the vector whenever the graph is launched.
             let copied = buffer.as_host_vec();
             assert!(copied.is_err(), "{copied:?}");
+            // A later launch of the graph would use the buffers.
+            let copied = second.upload(&from, &mut buffer);
+            assert!(matches!(copied, Err(Error::Capturing { .. })), "{copied:?}");
+            let called = second.add_callback(|| ());
+            assert!(matches!(called, Err(Error::Capturing { .. })), "{called:?}");
             Ok(())
         })
     };
