@@ -137,7 +137,7 @@ impl GreenContext {
     /// # Errors
     ///
     /// Returns the driver's error if `parts` is empty, or contains multiprocessors of different
-    /// splits, and [`Error::WrongContext`](crate::error::Error::WrongContext) if it contains those
+    /// splits, and [`Error::WrongContext`] if it contains those
     /// of another device.
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
         let doing = || format!("creating a green context of {parts:?}");
@@ -220,7 +220,7 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// Returns [`Error::WrongContext`] if the event belongs to
     /// another context, and the driver's error if it does not support the operation.
     pub fn record(&self, event: &Event) -> CudaResult<()> {
         let doing = || "recording an event after the work of a green context".to_owned();
@@ -234,7 +234,7 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// Returns [`Error::WrongContext`] if the event belongs to
     /// another context.
     pub fn wait(&self, event: &Event) -> CudaResult<()> {
         let doing = || "making a green context wait for an event".to_owned();
