@@ -212,8 +212,8 @@ pub enum Error {
         doing: String,
     },
 
-    /// A node of a graph uses a buffer twice, and writes to it: a buffer is passed to a kernel twice,
-    /// or copied to itself.
+    /// A node of a graph uses a buffer twice, and writes to it: a buffer is passed to a kernel
+    /// twice, or copied to itself.
     #[error("a node of the graph uses a buffer twice, and writes to it")]
     AliasedBuffer,
 

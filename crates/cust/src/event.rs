@@ -244,8 +244,8 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to another context, and the driver's
-    /// error for unknown flags.
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// another context, and the driver's error for unknown flags.
     pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
         let doing = || "making a stream wait for an event".to_owned();
         let context = self.context();

@@ -16,8 +16,9 @@ impl Stream {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the box is in pool memory, [`Error::WrongContext`](crate::error::Error::WrongContext) if it
-    /// belongs to another context, and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
+    /// Returns the driver's error if the box is in pool memory,
+    /// [`Error::WrongContext`](crate::error::Error::WrongContext) if it belongs to another context,
+    /// and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
     pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
         let doing = || "enqueuing a write of a value".to_owned();
         let to = to.range();
