@@ -34,8 +34,8 @@ unsafe impl<'p, T, const N: usize> OutputOf<'p> for crate::PerThreadChunk<'p, T,
 #[inline]
 fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
     let checked = |current: &Current<'_>| {
-        if current.dead.get() {
-            current.block.leave();
+        if current.is_dead() {
+            current.block().leave();
         }
         f(current)
     };
@@ -44,12 +44,12 @@ fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
 
 /// Ends the running thread because it called a device-only function.
 pub(crate) fn unsupported(name: &str) {
-    cpu::with(|current| current.block.end(End::Unsupported(name)));
+    cpu::with(|current| current.block().end(End::Unsupported(name)));
 }
 
 #[inline]
 pub(crate) fn place() -> cpu::Place {
-    with(|current| current.place.get())
+    with(|current| current.place())
 }
 
 #[inline]
@@ -84,7 +84,7 @@ pub(crate) fn lanemask_gt() -> u32 {
 
 #[inline]
 pub(crate) fn dynamic_shared() -> u32 {
-    with(|current| current.block.dynamic_shared())
+    with(|current| current.block().dynamic_shared())
 }
 
 /// Returns the nanoseconds since the first call.
@@ -95,7 +95,7 @@ pub(crate) fn nanoseconds() -> u64 {
 }
 
 pub(crate) fn pause() {
-    with(|current| current.block.pause());
+    with(|current| current.block().pause());
 }
 
 pub(crate) fn exit() -> ! {
@@ -107,7 +107,7 @@ pub(crate) fn trap() -> ! {
 }
 
 fn end(end: End<'_>) -> ! {
-    match cpu::with(|current| current.block.end(end)) {
+    match cpu::with(|current| current.block().end(end)) {
         Some(never) => never,
         None => unreachable!("a thread of a kernel runs"),
     }
@@ -119,11 +119,11 @@ pub(crate) fn fence() {
 }
 
 pub(crate) fn barrier(number: u32, count: Option<u32>, predicate: bool) -> Arrived {
-    with(|current| current.block.barrier(number, count, true, predicate))
+    with(|current| current.block().barrier(number, count, true, predicate))
 }
 
 pub(crate) fn arrive(number: u32, count: u32) {
-    with(|current| current.block.barrier(number, Some(count), false, false));
+    with(|current| current.block().barrier(number, Some(count), false, false));
 }
 
 pub(crate) fn all(arrived: Arrived) -> bool {
@@ -137,7 +137,7 @@ pub(crate) fn any(arrived: Arrived) -> bool {
 /// Returns memory of the block, which is zeroed when the first block uses it.
 pub(crate) fn shared<T>(key: Key) -> *mut T {
     let layout = core::alloc::Layout::new::<T>();
-    with(|current| current.block.shared(key, layout)).cast()
+    with(|current| current.block().shared(key, layout)).cast()
 }
 
 /// Returns [`shared`] memory if a kernel is running; otherwise panics as a device-only function.
@@ -163,7 +163,7 @@ pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> R {
     struct Poison;
     impl Drop for Poison {
         fn drop(&mut self) {
-            cpu::with(|current| current.dead.set(true));
+            cpu::with(|current| current.kill());
         }
     }
     let poison = Poison;
@@ -173,7 +173,7 @@ pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> R {
 }
 
 pub(crate) fn lanes(operation: &'static str, mask: u32, value: u64) -> Lanes {
-    with(|current| current.block.exchange(operation, mask, value))
+    with(|current| current.block().exchange(operation, mask, value))
 }
 
 /// Returns the values of the participating lanes.

@@ -36,6 +36,8 @@ macro_rules! output {
             elements: PhantomData<(*mut T, &'k mut ())>,
         }
 
+        crate::per_thread_2d::same_layout!($name<'static, u8, 1>; elements);
+
         impl<T, const $n: usize> crate::kernel::KernelParam for $name<'_, T, $n> {}
 
         // SAFETY: the layout is the one that `Output` requires, and no two threads access the same

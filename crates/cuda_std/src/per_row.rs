@@ -27,7 +27,7 @@ use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 
-use crate::per_thread_2d::matrix;
+use crate::per_thread_2d::{matrix, same_layout};
 use crate::thread;
 
 /// A row-major matrix in device memory, partitioned among the threads of the grid by rows: thread
@@ -52,6 +52,7 @@ pub struct PerColumn<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
+same_layout!(PerRow<'static, u8> PerColumn<'static, u8>; rows);
 matrix!(OutputRows PerRow [] []);
 matrix!(OutputRows PerColumn [] []);
 

@@ -35,6 +35,8 @@ pub struct PerThread<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
+crate::per_thread_2d::same_layout!(PerThread<'static, u8>; elements);
+
 impl<T> crate::kernel::KernelParam for PerThread<'_, T> {}
 
 // SAFETY: the layout is the one that `Output` requires, and a thread accesses only the elements of

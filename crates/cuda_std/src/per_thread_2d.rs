@@ -47,6 +47,31 @@ pub struct PerTile<'k, T, const W: usize, const H: usize> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
+/// Checks at compile time that a type has the layout in which the host passes it.
+macro_rules! same_layout {
+    ($ty:ty: $shared:ident $($own:ident = $($field:ident).+;)*) => {
+        #[cfg(target_pointer_width = "64")]
+        const _: () = {
+            use core::mem::offset_of;
+            use cust_core::parameters::$shared;
+            $(assert!(offset_of!($ty, $own) == offset_of!($shared, $($field).+));)*
+            assert!(size_of::<$ty>() == size_of::<$shared>());
+        };
+    };
+    ($($ty:ty)*; elements) => {$(
+        crate::per_thread_2d::same_layout! { $ty: Elements pointer = address; length = len; }
+    )*};
+    ($($ty:ty)*; rows) => {$(
+        crate::per_thread_2d::same_layout! {
+            $ty: Rows
+            pointer = elements.address; length = elements.len; width = width; height = height;
+        }
+    )*};
+}
+pub(crate) use same_layout;
+
+same_layout!(PerThread2d<'static, u8> PerTile<'static, u8, 1, 1>; rows);
+
 /// Implements what all types with rows share. `$output` is the trait that says how the host passes
 /// the argument.
 macro_rules! matrix {

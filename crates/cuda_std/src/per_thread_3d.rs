@@ -20,7 +20,7 @@
 
 use core::marker::PhantomData;
 
-use crate::per_thread_2d::matrix;
+use crate::per_thread_2d::{matrix, same_layout};
 use crate::thread::{self, Strided};
 
 /// A volume in device memory, partitioned among the threads of the grid by three dimensions: with
@@ -36,6 +36,11 @@ pub struct PerThread3d<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
+same_layout! {
+    PerThread3d<'static, u8>: Volume
+    pointer = rows.elements.address; length = rows.elements.len; width = rows.width;
+    height = rows.height; depth = depth;
+}
 matrix!(OutputVolume PerThread3d [] []);
 
 impl<T> PerThread3d<'_, T> {

@@ -1,7 +1,7 @@
 //! Backends: libcuda for GPUs, and the PTX emulator, behind the same table of driver functions. The
 //! rest of this crate accesses devices through [`Api`].
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::{OnceLock, RwLock};
 
 use cust_raw::{CUresult, Driver, LoadError};
@@ -71,6 +71,14 @@ static EMULATOR: OnceLock<CudaResult<Api>> = OnceLock::new();
 /// The backend that functions without a context use, such as `Device::get_device`.
 static DEFAULT: RwLock<Option<Backend>> = RwLock::new(None);
 
+/// Records a fault of the context that is current on this thread. Set by the first context.
+static NOTE_FAULT: OnceLock<fn(CUresult)> = OnceLock::new();
+
+/// Sets the function that [`Api::check`] calls for a result code that means a lost context.
+pub(crate) fn on_fault(note_fault: fn(CUresult)) {
+    let _ = NOTE_FAULT.set(note_fault);
+}
+
 /// Makes `backend` the default of functions without a context, such as `Device::get_device`.
 pub(crate) fn set_default(backend: Backend) {
     *DEFAULT.write().unwrap_or_else(|e| e.into_inner()) = Some(backend);
@@ -99,6 +107,13 @@ pub(crate) fn api(backend: Backend) -> CudaResult<&'static Api> {
             .get_or_init(|| Api::initialize(ptx_emulator::driver::driver(), Backend::Emulator)),
     };
     loaded.as_ref().map_err(Clone::clone)
+}
+
+/// Converts a name to a C string.
+pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
+    CString::new(name).map_err(|_| Error::NulInName {
+        name: name.to_owned(),
+    })
 }
 
 fn no_driver(error: &LoadError) -> Error {
@@ -146,8 +161,10 @@ impl Api {
         if result == CUresult::CUDA_SUCCESS {
             return Ok(());
         }
-        if CudaError::from_raw(result).is_some_and(CudaError::is_sticky) {
-            crate::context::note_lost(result);
+        if CudaError::from_raw(result).is_some_and(CudaError::is_sticky)
+            && let Some(note_fault) = NOTE_FAULT.get()
+        {
+            note_fault(result);
         }
         Err(self.error(result, doing()))
     }

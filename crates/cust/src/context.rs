@@ -9,28 +9,20 @@
 //!
 //! [`Context`] has an example.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
-use cust_raw::{
-    CUcontext, CUevent, CUevent_flags, CUfunc_cache, CUlimit, CUmemAllocationType,
-    CUmemLocationType, CUmemPoolProps, CUmemoryPool, CUresult, CUstream, CUstream_flags,
-};
+use cust_raw::{CUcontext, CUfunc_cache, CUlimit, CUresult};
 
-use crate::backend::{Api, Backend, set_default};
+use crate::backend::{Api, Backend, on_fault, set_default};
+use crate::bound;
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaError, CudaResult, Error};
-use crate::finished::Shared as Waiting;
-use crate::function::CacheConfig;
 use crate::host_call::release_stream;
-use crate::report::{self, Pending, Report, Reported};
-use crate::stack::{self, Stack};
-use crate::stream::StreamInner;
-
-/// The reciprocal of the fraction of device memory that the pool keeps after it was freed.
-const KEPT_FRACTION: usize = 16;
+use crate::waiting::Waiting;
 
 bitflags::bitflags! {
     /// How host threads wait for the device, and what the context keeps.
@@ -71,7 +63,7 @@ pub enum ResourceLimit {
 }
 
 impl ResourceLimit {
-    fn raw(self) -> CUlimit {
+    pub(crate) fn raw(self) -> CUlimit {
         match self {
             ResourceLimit::StackSize => CUlimit::CU_LIMIT_STACK_SIZE,
             ResourceLimit::PrintfFifoSize => CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE,
@@ -83,6 +75,39 @@ impl ResourceLimit {
                 CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
             }
             ResourceLimit::MaxL2FetchGranularity => CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY,
+        }
+    }
+}
+
+/// The preferred partition of the storage that L1 cache and shared memory share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheConfig {
+    /// No preference.
+    None,
+    /// Prefers larger shared memory.
+    PreferShared,
+    /// Prefers a larger L1 cache.
+    PreferL1,
+    /// Prefers L1 cache and shared memory of equal size.
+    PreferEqual,
+}
+
+impl CacheConfig {
+    pub(crate) fn raw(self) -> CUfunc_cache {
+        match self {
+            CacheConfig::None => CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE,
+            CacheConfig::PreferShared => CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED,
+            CacheConfig::PreferL1 => CUfunc_cache::CU_FUNC_CACHE_PREFER_L1,
+            CacheConfig::PreferEqual => CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL,
+        }
+    }
+
+    pub(crate) fn from_raw(raw: CUfunc_cache) -> CacheConfig {
+        match raw {
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED => CacheConfig::PreferShared,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_L1 => CacheConfig::PreferL1,
+            CUfunc_cache::CU_FUNC_CACHE_PREFER_EQUAL => CacheConfig::PreferEqual,
+            _ => CacheConfig::None,
         }
     }
 }
@@ -109,10 +134,6 @@ pub struct Context {
 struct ContextInner {
     device: Device,
     raw: CUcontext,
-    /// The reports of the modules that can panic.
-    reports: Mutex<Vec<Arc<Report>>>,
-    /// Panics that were read from the reports, and are still to be returned by a wait.
-    pending: Mutex<Vec<Pending>>,
     /// Set by `Context::reset`, which destroys everything created in the context.
     destroyed: AtomicBool,
     /// The driver's code of the fault that lost the context, or 0. A lost context executes no more
@@ -120,51 +141,32 @@ struct ContextInner {
     lost: AtomicU32,
     /// Futures that wait for the driver's callback.
     waiting: Mutex<Vec<Weak<Waiting>>>,
-    /// The most recent launches, for errors that are detected later.
-    launched: Mutex<VecDeque<Launched>>,
-    /// The last entry of `launched`, which is usually repeated.
-    last: LastLaunch,
-    /// The event that orders streams; created on first use.
-    ordering: Mutex<Option<Handle<CUevent>>>,
-    /// The idle private streams: see [`Context::private_stream`].
-    private_streams: Mutex<Vec<Handle<CUstream>>>,
     /// The device's limits of launches; queried on first use.
     limits: OnceLock<DeviceLimits>,
-    /// The pool that device memory is allocated from, or `None` if the device does not support
-    /// memory pools; created on first use.
-    pool: OnceLock<Option<Handle<CUmemoryPool>>>,
-    stack: Stack,
+    /// The state that other modules keep for the context, created on first use.
+    extensions: [OnceLock<Box<dyn Extension>>; EXTENSIONS],
 }
 
-/// A launch that may be pending.
-struct Launched {
-    kernel: Arc<str>,
-    stream: Weak<StreamInner>,
-    /// The launch's sequence number in the stream.
-    number: u64,
+/// The number of types that implement [`Slot`].
+const EXTENSIONS: usize = 4;
+
+/// State that a higher layer keeps for each context.
+pub(crate) trait Extension: Any + Send + Sync {
+    /// Called when the context is reset, which destroys everything in it.
+    fn on_reset(&self) {}
+
+    /// Destroys the driver's objects. The context is current, and neither reset nor lost.
+    fn release(&mut self, _api: &Api) {}
+
+    /// Called when the process exits. Other threads may have stopped while they held locks.
+    fn at_exit(&self) {}
 }
 
-impl Launched {
-    fn is_complete(&self) -> bool {
-        let stream = self.stream.upgrade();
-        stream.is_some_and(|stream| stream.is_complete(self.number))
-    }
+/// The place of an [`Extension`] in the context.
+pub(crate) trait Slot: Extension + Default {
+    /// A number below `EXTENSIONS`, different for each type.
+    const SLOT: usize;
 }
-
-/// The last entry of the list of launches. With it, launching the same kernel in the same stream
-/// repeatedly takes no lock. It is used only for error messages, so it may lag behind.
-#[derive(Default)]
-struct LastLaunch {
-    /// The stream's ID.
-    stream: AtomicU64,
-    /// The address of the kernel's name, which the list keeps alive.
-    kernel: AtomicUsize,
-    /// The sequence number of the last launch of this kernel in this stream.
-    number: AtomicU64,
-}
-
-/// The maximum number of launches that are recorded.
-const LAUNCHES: usize = 32;
 
 /// A device's limits of launches.
 #[derive(Debug, Clone, Copy)]
@@ -179,7 +181,7 @@ pub(crate) struct DeviceLimits {
 
 /// A driver handle that any thread may use.
 #[derive(Clone, Copy)]
-struct Handle<T>(T);
+pub(crate) struct Handle<T>(pub(crate) T);
 
 // SAFETY: the driver's handles may be used from any thread.
 unsafe impl<T> Send for Handle<T> {}
@@ -201,9 +203,7 @@ static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
-    /// The address of the context that this crate last made current in the driver on this thread.
-    static BOUND: Cell<usize> = const { Cell::new(0) };
-    /// The context whose address `BOUND` is. The weak reference prevents reuse of the address.
+    /// The context whose address `bound` has. The weak reference prevents reuse of the address.
     static BOUND_TO: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -242,21 +242,15 @@ impl Context {
         let inner = Arc::new(ContextInner {
             device,
             raw,
-            reports: Mutex::new(Vec::new()),
-            pending: Mutex::new(Vec::new()),
             destroyed: AtomicBool::new(false),
             lost: AtomicU32::new(0),
             waiting: Mutex::default(),
-            launched: Mutex::default(),
-            last: LastLaunch::default(),
-            ordering: Mutex::new(None),
-            private_streams: Mutex::new(Vec::new()),
             limits: OnceLock::new(),
-            pool: OnceLock::new(),
-            stack: Stack::default(),
+            extensions: Default::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
-        print_unreported_at_exit();
+        on_fault(note_lost);
+        run_at_exit();
         Ok(Context { inner })
     }
 
@@ -325,20 +319,6 @@ impl Context {
         self.inner.device.backend()
     }
 
-    /// Waits until all work in the context is complete.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::KernelPanic`] or [`Error::StackOverflow`] if a kernel reported one, and
-    /// [`Error::Driver`] if a kernel faulted.
-    pub fn synchronize(&self) -> CudaResult<()> {
-        let api = self.bind()?;
-        // SAFETY: takes no arguments.
-        let result = unsafe { api.driver.cuCtxSynchronize() };
-        let waited = api.check(result, || "waiting for the context".to_owned());
-        self.finish_wait(waited, None)
-    }
-
     /// Returns a resource limit.
     pub fn get_resource_limit(&self, limit: ResourceLimit) -> CudaResult<usize> {
         let api = self.bind()?;
@@ -347,27 +327,6 @@ impl Context {
         let result = unsafe { api.driver.cuCtxGetLimit(&mut value, limit.raw()) };
         api.check(result, || format!("querying the limit {limit:?}"))?;
         Ok(value)
-    }
-
-    /// Sets a resource limit. The driver may round the value.
-    ///
-    /// After [`ResourceLimit::StackSize`] has been set, launches no longer raise the limit, and
-    /// unloading modules no longer lowers it.
-    ///
-    /// # Errors
-    ///
-    /// Returns the driver's error if the value is too large, or the limit can no longer be changed:
-    /// [`ResourceLimit::MallocHeapSize`] and [`ResourceLimit::PrintfFifoSize`] are fixed by the
-    /// first launch of a kernel that uses the heap or prints.
-    pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
-        let api = self.bind()?;
-        // SAFETY: takes no pointers.
-        let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
-        api.check(result, || format!("setting the limit {limit:?} to {value}"))?;
-        if limit == ResourceLimit::StackSize {
-            self.user_set_stack();
-        }
-        Ok(())
     }
 
     /// Returns the CUDA version that the driver supports, as (major, minor).
@@ -449,31 +408,31 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device cannot access the peer's memory.
+    /// Returns the driver's error if the device cannot access the peer's memory, and
+    /// [`Error::WrongBackend`] if the peer belongs to another backend.
     pub fn enable_peer_access(&self, peer: &Context) -> CudaResult<()> {
-        let api = self.bind()?;
+        let doing = || format!("enabling access of {self:?} to the memory of {peer:?}");
+        let api = self.bind_with(peer, doing)?;
         // SAFETY: both contexts are alive.
         let result = unsafe { api.driver.cuCtxEnablePeerAccess(peer.inner.raw, 0) };
         if result == CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
             return Ok(());
         }
-        api.check(result, || {
-            format!("enabling access of {self:?} to the memory of {peer:?}")
-        })
+        api.check(result, doing)
     }
 
     /// Disables the access that [`Context::enable_peer_access`] enabled.
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if access is not enabled.
+    /// Returns the driver's error if access is not enabled, and [`Error::WrongBackend`] if the peer
+    /// belongs to another backend.
     pub fn disable_peer_access(&self, peer: &Context) -> CudaResult<()> {
-        let api = self.bind()?;
+        let doing = || format!("disabling access of {self:?} to the memory of {peer:?}");
+        let api = self.bind_with(peer, doing)?;
         // SAFETY: both contexts are alive.
         let result = unsafe { api.driver.cuCtxDisablePeerAccess(peer.inner.raw) };
-        api.check(result, || {
-            format!("disabling access of {self:?} to the memory of {peer:?}")
-        })
+        api.check(result, doing)
     }
 
     /// Destroys the device's primary context with all its resources, including those of other
@@ -498,7 +457,7 @@ impl Context {
         let old = alive.get_or_insert_default().remove(&key);
         if let Some(inner) = old.and_then(|weak| weak.upgrade()) {
             inner.destroyed.store(true, Ordering::SeqCst);
-            lock(&inner.reports).clear();
+            inner.each_extension(|extension| extension.on_reset());
             let context = Context { inner };
             context.finish_waiting(CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
             let default = PROCESS_DEFAULT.read().unwrap_or_else(|e| e.into_inner());
@@ -526,8 +485,22 @@ impl Context {
         Ok(self.bind()?.driver)
     }
 
-    pub(crate) fn stack(&self) -> &Stack {
-        &self.inner.stack
+    /// Returns the state that a higher layer keeps for the context.
+    #[inline]
+    pub(crate) fn extension<T: Slot>(&self) -> &T {
+        let extension = self.inner.extensions[T::SLOT].get_or_init(|| Box::new(T::default()));
+        let any: &dyn Any = &**extension;
+        any.downcast_ref().expect("each type has a slot of its own")
+    }
+
+    /// Returns whether the context was reset.
+    pub(crate) fn is_reset(&self) -> bool {
+        self.inner.destroyed.load(Ordering::SeqCst)
+    }
+
+    /// Returns whether a fault has lost the context.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.inner.lost.load(Ordering::SeqCst) != 0
     }
 
     pub(crate) fn api(&self) -> &'static Api {
@@ -552,10 +525,22 @@ impl Context {
         // SAFETY: the context is alive as long as `self`.
         let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
         self.check(result, || "making the context current".to_owned())?;
-        if BOUND.try_with(Cell::get).unwrap_or(0) != self.address() {
+        if bound::get() != self.address() {
             self.note_bound();
         }
         Ok(api)
+    }
+
+    /// Makes the context current, for a call that also takes a handle of the context `peer`: both
+    /// must belong to the same driver, and neither may be destroyed or lost.
+    pub(crate) fn bind_with(
+        &self,
+        peer: &Context,
+        doing: impl FnOnce() -> String,
+    ) -> CudaResult<&'static Api> {
+        self.device().require_same_backend(&peer.device(), doing)?;
+        peer.bind()?;
+        self.bind()
     }
 
     /// Like [`Api::check`], for a result that is known to belong to this context.
@@ -572,7 +557,7 @@ impl Context {
     #[cold]
     fn note_bound(&self) {
         let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
-        let _ = BOUND.try_with(|bound| bound.set(self.address()));
+        bound::set(self.address());
     }
 
     /// Records that a fault has lost the context.
@@ -605,8 +590,7 @@ impl Context {
     /// library may have changed the current context since.
     #[inline]
     pub(crate) fn bind_for_launch(&self) -> CudaResult<(&'static Api, bool)> {
-        let bound = BOUND.try_with(Cell::get).unwrap_or(0);
-        if bound == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
+        if bound::get() == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
             return Ok((self.api(), false));
         }
         Ok((self.bind()?, true))
@@ -647,56 +631,6 @@ impl Context {
         Err(Error::WrongContext { doing: doing() })
     }
 
-    /// Returns an idle stream, for work that the calling thread waits for, or that does not depend
-    /// on other work.
-    ///
-    /// The driver's per-thread default stream does not serve: a thread that used it in a context
-    /// that is lost afterwards never exits, because libcuda's thread-local destructor waits for the
-    /// stream (driver 580.159.04, `tests/fault_kinds.rs`).
-    pub(crate) fn private_stream(&self) -> CudaResult<PrivateStream<'_>> {
-        let unused = lock(&self.inner.private_streams).pop();
-        let raw = match unused {
-            Some(Handle(raw)) => raw,
-            None => {
-                let api = self.bind()?;
-                let mut raw = std::ptr::null_mut();
-                let flags = CUstream_flags::CU_STREAM_DEFAULT.0;
-                // SAFETY: the pointer is valid for the call.
-                let result = unsafe { api.driver.cuStreamCreate(&mut raw, flags) };
-                api.check(result, || "creating a stream for copies".to_owned())?;
-                raw
-            }
-        };
-        Ok(PrivateStream { context: self, raw })
-    }
-
-    /// Orders later work in a stream after all pending work in `other`.
-    pub(crate) fn order(&self, stream: CUstream, other: &StreamInner) -> CudaResult<()> {
-        let doing = || "making a stream wait for another stream".to_owned();
-        let api = self.bind()?;
-        // One event serves all calls: `cuStreamWaitEvent` captures the event's position, so the
-        // event may be recorded again at once. The lock prevents recording it between the two
-        // calls.
-        let mut ordering = lock(&self.inner.ordering);
-        let event = match *ordering {
-            Some(Handle(event)) => event,
-            None => {
-                let mut event = std::ptr::null_mut();
-                let flags = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
-                // SAFETY: the pointer is valid for the call.
-                let result = unsafe { api.driver.cuEventCreate(&mut event, flags) };
-                api.check(result, doing)?;
-                *ordering = Some(Handle(event));
-                event
-            }
-        };
-        // SAFETY: all handles are alive.
-        unsafe {
-            api.check(api.driver.cuEventRecord(event, other.raw), doing)?;
-            api.check(api.driver.cuStreamWaitEvent(stream, event, 0), doing)
-        }
-    }
-
     /// Returns the device's limits of launches.
     pub(crate) fn device_limits(&self) -> CudaResult<DeviceLimits> {
         if let Some(limits) = self.inner.limits.get() {
@@ -720,235 +654,21 @@ impl Context {
         };
         Ok(*self.inner.limits.get_or_init(|| limits))
     }
+}
 
-    /// Returns the pool that device memory is allocated from, or `None` if the device does not
-    /// support memory pools.
-    pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
-        let pool = self.inner.pool.get_or_init(|| self.make_pool().map(Handle));
-        pool.map(|Handle(pool)| pool)
-    }
-
-    fn make_pool(&self) -> Option<CUmemoryPool> {
-        let api = self.bind().ok()?;
-        let device = self.device();
-        let supported = device
-            .get_attribute(DeviceAttribute::MemoryPoolsSupported)
-            .ok()?;
-        if supported == 0 {
-            return None;
-        }
-        // SAFETY: all-zero bytes are valid for these integers.
-        let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
-        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
-        properties.location.id = device.raw;
-        let mut pool = std::ptr::null_mut();
+impl Device {
+    /// Returns the flags of the device's primary context, and whether the context is active in this
+    /// process.
+    pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
+        let (mut flags, mut active) = (0, 0);
         // SAFETY: the pointers are valid for the call.
-        let result = unsafe { api.driver.cuMemPoolCreate(&mut pool, &properties) };
-        if result != CUresult::CUDA_SUCCESS {
-            return None;
-        }
-        // Keep freed memory up to a fraction of the device's memory. The host waits for
-        // allocations, so an allocation must not depend on a free in a busy stream.
-        let mut kept = (device.total_memory().unwrap_or(0) / KEPT_FRACTION) as u64;
-        let mut no = 0i32;
-        use cust_raw::CUmemPool_attribute as Attribute;
-        let threshold = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-        let dependencies = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
-        // SAFETY: the values have the attributes' types. Errors are ignored: the attributes affect
-        // only performance.
-        unsafe {
-            let _ = api
+        let result = unsafe {
+            self.api
                 .driver
-                .cuMemPoolSetAttribute(pool, threshold, (&raw mut kept).cast());
-            let _ = api
-                .driver
-                .cuMemPoolSetAttribute(pool, dependencies, (&raw mut no).cast());
-        }
-        Some(pool)
-    }
-
-    /// Releases freed device memory that is kept for later buffers to the system, except for `keep`
-    /// bytes.
-    pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
-        let api = self.bind()?;
-        let Some(pool) = self.pool() else {
-            return Ok(());
+                .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
         };
-        // SAFETY: the pool is alive.
-        let result = unsafe { api.driver.cuMemPoolTrimTo(pool, keep) };
-        api.check(result, || "trimming the memory pool".to_owned())
-    }
-
-    pub(crate) fn add_report(&self, report: &Arc<Report>) {
-        lock(&self.inner.reports).push(Arc::clone(report));
-    }
-
-    /// Removes the report of a module that is being dropped. A panic in the report is kept for the
-    /// next `synchronize`.
-    pub(crate) fn remove_report(&self, report: &Arc<Report>) {
-        let mut reports = lock(&self.inner.reports);
-        if self.inner.destroyed.load(Ordering::Relaxed) {
-            return;
-        }
-        reports.retain(|known| !Arc::ptr_eq(known, report));
-        // `read` instead of `take`: the variable that `take` would rearm is unloaded.
-        if let Some(panic) = report.read(true) {
-            lock(&self.inner.pending).push(panic);
-        }
-    }
-
-    /// Forgets the launches in a stream whose work is complete and which is being destroyed.
-    pub(crate) fn forget_stream(&self, stream: usize) {
-        let reports = lock(&self.inner.reports);
-        let mut pending = lock(&self.inner.pending);
-        self.take_reports(&reports, &mut pending, Some(stream));
-        for report in reports.iter() {
-            report.note_synchronized(Some(stream));
-        }
-        for panic in pending.iter_mut() {
-            panic.forget(stream);
-        }
-    }
-
-    /// Records a launch.
-    pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<StreamInner>, number: u64) {
-        let last = &self.inner.last;
-        let (stream_id, place) = (stream.id(), kernel.as_ptr().addr());
-        // Fast path: the same kernel is launched repeatedly.
-        if last.stream.load(Ordering::Relaxed) == stream_id
-            && last.kernel.load(Ordering::Relaxed) == place
-        {
-            last.number.store(number, Ordering::Relaxed);
-            return;
-        }
-        let mut launched = self.launched();
-        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_complete) {
-            launched.pop_front();
-        }
-        launched.push_back(Launched {
-            kernel: Arc::clone(kernel),
-            stream: Arc::downgrade(stream),
-            number,
-        });
-        last.number.store(number, Ordering::Relaxed);
-        last.kernel.store(place, Ordering::Relaxed);
-        last.stream.store(stream_id, Ordering::Relaxed);
-    }
-
-    /// Returns the recorded launches, after updating the last entry from `last`.
-    fn launched(&self) -> MutexGuard<'_, VecDeque<Launched>> {
-        let mut launched = lock(&self.inner.launched);
-        if let Some(back) = launched.back_mut() {
-            let number = self.inner.last.number.load(Ordering::Relaxed);
-            back.number = back.number.max(number);
-        }
-        launched
-    }
-
-    /// Returns the names of the recorded kernels that may be pending.
-    fn kernels_in_flight(&self) -> Vec<String> {
-        let mut kernels: Vec<String> = Vec::new();
-        for launched in self.launched().iter() {
-            let known = kernels.iter().any(|kernel| **kernel == *launched.kernel);
-            if !known && !launched.is_complete() {
-                kernels.push(launched.kernel.to_string());
-            }
-        }
-        kernels
-    }
-
-    /// Completes a wait: checks for panic reports, and adds the pending kernels to the error of a
-    /// fault.
-    ///
-    /// `stream` is the stream that was waited for, `None` for the whole context, and `usize::MAX`
-    /// for a wait that is not for a single stream.
-    pub(crate) fn finish_wait(
-        &self,
-        waited: CudaResult<()>,
-        stream: Option<usize>,
-    ) -> CudaResult<()> {
-        let panic = self.take_panic(stream);
-        let waited = waited.map_err(|error| match error {
-            Error::Driver(mut error) if error.code.is_sticky() => {
-                error.kernels = self.kernels_in_flight();
-                let recursive = self.stack().doubtful_among(&error.kernels);
-                if !recursive.is_empty() {
-                    stack::hint(&mut error, &recursive);
-                }
-                Error::Driver(error)
-            }
-            error => error,
-        });
-        if waited.is_ok() {
-            for report in lock(&self.inner.reports).iter() {
-                report.note_synchronized(stream);
-            }
-        }
-        match (waited, panic) {
-            (Ok(()), None) => Ok(()),
-            (Ok(()), Some(Reported::Panic(panic))) => Err(Error::KernelPanic(Box::new(panic))),
-            (Ok(()), Some(Reported::Overflow(mut overflow))) => {
-                overflow.limit = self.stack_limit();
-                Err(Error::StackOverflow(Box::new(overflow)))
-            }
-            (Err(Error::Driver(mut error)), Some(panic)) => {
-                let detail = error.detail.take().map_or(String::new(), |d| d + "; ");
-                error.detail = Some(format!("{detail}before that, {panic}"));
-                Err(Error::Driver(error))
-            }
-            (Err(error), _) => Err(error),
-        }
-    }
-
-    /// Returns the next reported panic that a wait for `stream` has to return.
-    fn take_panic(&self, stream: Option<usize>) -> Option<Reported> {
-        let reports = lock(&self.inner.reports);
-        let mut pending = lock(&self.inner.pending);
-        self.take_reports(&reports, &mut pending, stream);
-        // `usize::MAX` stands for several streams.
-        let stream = stream.filter(|&stream| stream != usize::MAX);
-        let mut reported = report::tell(&mut pending, stream)?;
-        if let Reported::Panic(panic) = &mut reported
-            && panic.is_out_of_heap()
-        {
-            let limit = self.get_resource_limit(ResourceLimit::MallocHeapSize);
-            panic.explain_heap(limit.ok());
-        }
-        Some(reported)
-    }
-
-    /// Moves complete reports to `pending`. `waited` is the stream that was waited for, `None` for
-    /// all streams.
-    fn take_reports(
-        &self,
-        reports: &[Arc<Report>],
-        pending: &mut Vec<Pending>,
-        waited: Option<usize>,
-    ) {
-        let lost = self.inner.lost.load(Ordering::SeqCst) != 0;
-        let api = (!lost).then(|| self.api());
-        let taken = reports.iter().filter_map(|report| report.take(api, waited));
-        pending.extend(taken);
-    }
-}
-
-/// A private stream in use by one call; returned to the context on drop. See
-/// [`Context::private_stream`].
-pub(crate) struct PrivateStream<'a> {
-    context: &'a Context,
-    raw: CUstream,
-}
-
-impl PrivateStream<'_> {
-    pub(crate) fn raw(&self) -> CUstream {
-        self.raw
-    }
-}
-
-impl Drop for PrivateStream<'_> {
-    fn drop(&mut self) {
-        lock(&self.context.inner.private_streams).push(Handle(self.raw));
+        self.check(result, "querying the state of its primary context")?;
+        Ok((ContextFlags::from_bits_truncate(flags), active != 0))
     }
 }
 
@@ -960,22 +680,16 @@ fn set_process_default(inner: Option<Arc<ContextInner>>) {
     drop(former);
 }
 
-/// Registers a function that prints panics that were never returned to stderr when the process
-/// exits. It reads host memory only, and does not call the driver.
-fn print_unreported_at_exit() {
-    extern "C" fn report() {
+/// Registers a function that calls [`Extension::at_exit`] when the process exits.
+fn run_at_exit() {
+    extern "C" fn run() {
         // Unwinding into the C library is undefined behavior. `try_lock`, because the thread that
         // holds a lock may no longer exist.
         let _ = std::panic::catch_unwind(|| {
             let Ok(alive) = ALIVE.try_lock() else { return };
             let alive = alive.iter().flat_map(HashMap::values);
             for inner in alive.filter_map(Weak::upgrade) {
-                if let (Ok(reports), Ok(mut pending)) =
-                    (inner.reports.try_lock(), inner.pending.try_lock())
-                {
-                    pending.extend(reports.iter().filter_map(|report| report.read(false)));
-                    report::print_unreported(&mut pending);
-                }
+                inner.each_extension(|extension| extension.at_exit());
                 // The driver may be shutting down: release nothing.
                 std::mem::forget(inner);
             }
@@ -989,58 +703,49 @@ fn print_unreported_at_exit() {
     // handler. SAFETY: the function is valid for the lifetime of the process.
     ONCE.call_once(|| {
         if !cfg!(miri) {
-            let _ = unsafe { atexit(report) };
+            let _ = unsafe { atexit(run) };
         }
     });
 }
 
-/// Forgets which context this crate made current for this thread, before the thread runs another
-/// host function, which may begin with a launch.
-pub(crate) fn forget_bound() {
-    let _ = BOUND.try_with(|bound| bound.set(0));
-}
-
 /// Records that the context that this crate last made current for this thread is lost.
 #[cold]
-pub(crate) fn note_lost(code: CUresult) {
+fn note_lost(code: CUresult) {
     let bound = BOUND_TO.try_with(|bound| bound.borrow().upgrade());
     if let Ok(Some(inner)) = bound {
         Context { inner }.note_lost(code);
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl ContextInner {
+    fn each_extension(&self, f: impl Fn(&dyn Extension)) {
+        for extension in self.extensions.iter().filter_map(OnceLock::get) {
+            f(&**extension);
+        }
+    }
 }
 
 impl Drop for ContextInner {
     fn drop(&mut self) {
         let api = self.device.api;
-        report::print_unreported(&mut lock(&self.pending));
-        let ordering = lock(&self.ordering).take();
-        let streams = std::mem::take(&mut *lock(&self.private_streams));
-        let pool = self.pool.take().flatten();
         release_stream();
-        if self.lost.load(Ordering::SeqCst) != 0 && !self.destroyed.load(Ordering::SeqCst) {
+        let reset = self.destroyed.load(Ordering::SeqCst);
+        if self.lost.load(Ordering::SeqCst) != 0 && !reset {
             // In a lost context, the driver's calls fail, and some have been observed to hang.
             return;
         }
-        let own_nothing = ordering.is_none() && streams.is_empty() && pool.is_none();
-        if !self.destroyed.load(Ordering::SeqCst) && !own_nothing {
-            // SAFETY: all were created in this context, which is alive, and are destroyed only
-            // here. The driver releases the pool after the last of its allocations is freed.
-            unsafe {
-                let _ = api.driver.cuCtxSetCurrent(self.raw);
-                for Handle(stream) in streams {
-                    let _ = api.driver.cuStreamDestroy_v2(stream);
-                }
-                if let Some(Handle(event)) = ordering {
-                    let _ = api.driver.cuEventDestroy_v2(event);
-                }
-                if let Some(Handle(pool)) = pool {
-                    let _ = api.driver.cuMemPoolDestroy(pool);
-                }
-            }
+        let extensions = self.extensions.iter_mut().filter_map(OnceLock::get_mut);
+        let mut extensions = extensions.filter(|_| !reset).peekable();
+        if extensions.peek().is_some() {
+            // SAFETY: the context is alive.
+            let _ = unsafe { api.driver.cuCtxSetCurrent(self.raw) };
+        }
+        for extension in extensions {
+            extension.release(api);
         }
         // SAFETY: retained once in `retain`, released once here. When the process exits, the driver
         // may be deinitialized already; the error is ignored.
@@ -1109,19 +814,9 @@ impl CurrentContext {
         CurrentContext::get()?.flags()
     }
 
-    /// See [`Context::synchronize`].
-    pub fn synchronize() -> CudaResult<()> {
-        Context::current("waiting for the context")?.synchronize()
-    }
-
     /// See [`Context::get_resource_limit`].
     pub fn get_resource_limit(limit: ResourceLimit) -> CudaResult<usize> {
         CurrentContext::get()?.get_resource_limit(limit)
-    }
-
-    /// See [`Context::set_resource_limit`].
-    pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
-        CurrentContext::get()?.set_resource_limit(limit, value)
     }
 
     /// See [`Context::stream_priority_range`].

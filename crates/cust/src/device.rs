@@ -16,9 +16,8 @@ use std::ffi::CStr;
 
 use cust_raw::{CUdevice, CUdevice_P2PAttribute, CUdevice_attribute, CUuuid};
 
-use crate::backend::{Api, Backend, api, default_api};
-use crate::context::ContextFlags;
-use crate::error::CudaResult;
+use crate::backend::{Api, Backend, api, c_name, default_api};
+use crate::error::{CudaResult, Error};
 
 /// A device: a GPU, or the emulator.
 #[derive(Clone, Copy)]
@@ -171,7 +170,7 @@ impl Device {
     /// Returns the driver's error if there is no such device.
     pub fn from_pci_bus_id(id: &str) -> CudaResult<Device> {
         let api = default_api()?;
-        let name = crate::module::c_name(id)?;
+        let name = c_name(id)?;
         let mut raw = 0;
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuDeviceGetByPCIBusId(&mut raw, name.as_ptr()) };
@@ -209,7 +208,13 @@ impl Device {
     }
 
     /// Returns an attribute of the link from this device to `peer`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongBackend`] if the peer belongs to another backend.
     pub fn peer_attribute(&self, attribute: PeerAttribute, peer: &Device) -> CudaResult<i32> {
+        let doing = || format!("querying the link from {self:?} to {peer:?}");
+        self.require_same_backend(peer, doing)?;
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
         let result = unsafe {
@@ -219,20 +224,6 @@ impl Device {
         };
         self.check(result, "querying a peer-to-peer attribute")?;
         Ok(value)
-    }
-
-    /// Returns the flags of the device's primary context, and whether the context is active in this
-    /// process.
-    pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
-        let (mut flags, mut active) = (0, 0);
-        // SAFETY: the pointers are valid for the call.
-        let result = unsafe {
-            self.api
-                .driver
-                .cuDevicePrimaryCtxGetState(self.raw, &mut flags, &mut active)
-        };
-        self.check(result, "querying the state of its primary context")?;
-        Ok((ContextFlags::from_bits_truncate(flags), active != 0))
     }
 
     /// Returns the backend that the device belongs to.
@@ -245,7 +236,20 @@ impl Device {
         self.raw
     }
 
-    fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {
+    /// Returns an error if the other device belongs to another backend: ordinals and handles of one
+    /// driver mean nothing to another.
+    pub(crate) fn require_same_backend(
+        &self,
+        other: &Device,
+        doing: impl FnOnce() -> String,
+    ) -> CudaResult<()> {
+        if self.backend() == other.backend() {
+            return Ok(());
+        }
+        Err(Error::WrongBackend { doing: doing() })
+    }
+
+    pub(crate) fn check(&self, result: cust_raw::CUresult, doing: &str) -> CudaResult<()> {
         self.api
             .check(result, || format!("device {}: {doing}", self.raw))
     }

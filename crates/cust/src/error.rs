@@ -22,7 +22,7 @@ use std::fmt;
 
 use cust_raw::CUresult;
 
-use crate::function::{BlockSize, GridSize};
+use crate::dimensions::{BlockSize, GridSize};
 
 /// The result type of this crate.
 pub type CudaResult<T> = Result<T, Error>;
@@ -170,6 +170,29 @@ pub enum Error {
         doing: String,
     },
 
+    /// Objects of the GPU's driver and of the emulator were used together.
+    #[error("{doing}: one object belongs to the GPU's driver, the other to the emulator")]
+    WrongBackend {
+        /// The failed operation.
+        doing: String,
+    },
+
+    /// An extent contradicts itself, or does not suit the memory.
+    #[error(
+        "{doing}: invalid extent {} × {} × {}: {reason}",
+        sizes[0],
+        sizes[1],
+        sizes[2]
+    )]
+    Extent {
+        /// The failed operation.
+        doing: &'static str,
+        /// Width, height and depth in elements.
+        sizes: [usize; 3],
+        /// The contradiction.
+        reason: String,
+    },
+
     /// A safe operation was enqueued into a stream that is being captured into a graph. The
     /// operation would execute when the graph is launched, and nothing would keep its buffers alive
     /// until then.
@@ -189,9 +212,9 @@ pub enum Error {
         doing: String,
     },
 
-    /// A buffer of a graph is passed to a kernel twice, and the kernel writes to it through at
-    /// least one of the arguments.
-    #[error("a buffer is passed to a kernel twice, and the kernel writes to it")]
+    /// A node of a graph uses a buffer twice, and writes to it: a buffer is passed to a kernel
+    /// twice, or copied to itself.
+    #[error("a node of the graph uses a buffer twice, and writes to it")]
     AliasedBuffer,
 
     /// A launch has a texture and a surface of the same array as arguments. Texture caches are not
@@ -238,7 +261,7 @@ pub enum Error {
     #[error("updating a graph to another one: {reason}")]
     GraphUpdate {
         /// The difference.
-        reason: crate::graph::GraphUpdateFailure,
+        reason: GraphUpdateFailure,
     },
 
     /// A change to a launch in a graph would make it use other buffers, or write buffers that it
@@ -614,6 +637,42 @@ impl Error {
             Error::KernelPanic(panic) => Some(panic),
             _ => None,
         }
+    }
+}
+
+/// The reason why a graph cannot be updated to another graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GraphUpdateFailure {
+    /// The nodes or their dependencies differ.
+    Topology,
+    /// The kind of a node differs.
+    NodeType,
+    /// The kernel of a node cannot be replaced, for example by a kernel of another context.
+    Function,
+    /// A parameter of a node differs that cannot be changed.
+    Parameters,
+    /// Attributes of a node differ.
+    Attributes,
+    /// The driver does not support updating a node.
+    NotSupported,
+    /// Another reason, with the driver's code.
+    Other(u32),
+}
+
+impl fmt::Display for GraphUpdateFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            GraphUpdateFailure::Topology => "the nodes or their dependencies differ",
+            GraphUpdateFailure::NodeType => "the kind of a node differs",
+            GraphUpdateFailure::Function => {
+                "the kernel of a node cannot be replaced by the new one"
+            }
+            GraphUpdateFailure::Parameters => "a parameter that cannot be changed differs",
+            GraphUpdateFailure::Attributes => "attributes of a node differ",
+            GraphUpdateFailure::NotSupported => "the driver does not support updating a node",
+            GraphUpdateFailure::Other(code) => return write!(f, "the driver's code {code}"),
+        })
     }
 }
 

@@ -9,7 +9,8 @@ use cust_raw::{CUevent, CUresult};
 
 use crate::context::Context;
 use crate::error::CudaResult;
-use crate::stream::{Stream, StreamInner};
+use crate::report::Waited;
+use crate::stream::{Stream, StreamInner, StreamWaitEventFlags};
 
 bitflags::bitflags! {
     /// Properties of an event.
@@ -193,7 +194,7 @@ impl Event {
             self.mark_complete(&mark);
         }
         // It is not known which launches precede the event, so forget none of them.
-        self.context.finish_wait(waited, Some(usize::MAX))
+        self.context.finish_wait(waited, Waited::Unknown)
     }
 
     /// Returns the time from `start` to this event in milliseconds.
@@ -235,6 +236,41 @@ impl Event {
 
     pub(crate) fn context(&self) -> &Context {
         &self.context
+    }
+}
+
+impl Stream {
+    /// Makes later work in the stream wait for the event. The host does not wait.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// another context, and the driver's error for unknown flags.
+    pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
+        let doing = || "making a stream wait for an event".to_owned();
+        let context = self.context();
+        if flags != StreamWaitEventFlags::DEFAULT {
+            // An external wait, during a capture, is not a wait of this stream.
+            let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
+            return context.api().check(invalid, doing);
+        }
+        context.require_same(event.context(), doing)?;
+        let api = context.bind()?;
+        event.with_mark(|mark| {
+            // SAFETY: both are alive, and the event may be destroyed while a stream waits for it.
+            let result = unsafe {
+                api.driver
+                    .cuStreamWaitEvent(self.as_inner(), event.raw, flags.bits())
+            };
+            api.check(result, doing)?;
+            // During a capture, only launches of the graph wait.
+            if let Some((stream, number)) = &mark.at
+                && !self.inner().is_capturing()
+            {
+                self.inner().note_seen(stream, *number);
+            }
+            Ok(())
+        })
     }
 }
 

@@ -47,6 +47,7 @@ use crate::error::{CudaResult, Error};
 use crate::event::{Event, EventFlags, EventStatus};
 use crate::memory::{
     ArrayElement, ArrayFlags, DeviceCopy, DevicePointer, Extent, MipmappedArray, array_description,
+    check_levels,
 };
 use crate::stream::Stream;
 
@@ -162,7 +163,8 @@ impl ExternalMemory {
         let mut description: CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC =
             unsafe { std::mem::zeroed() };
         description.offset = offset;
-        description.arrayDesc = array_description::<T>(extent, flags);
+        description.arrayDesc = array_description::<T>(extent, flags)?;
+        check_levels(extent, levels)?;
         description.numLevels = levels;
         let mut handle = std::ptr::null_mut();
         // SAFETY: the memory is alive, and the pointers are valid for the call.

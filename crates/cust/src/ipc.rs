@@ -78,7 +78,18 @@ pub fn share_event(event: &Event) -> CudaResult<IpcEvent> {
 /// # Errors
 ///
 /// Returns the driver's error if the handle is invalid.
-pub fn open_event(name: IpcEvent) -> CudaResult<Event> {
+///
+/// # Safety
+///
+/// [`share_event`] must have returned the handle in another process, which must not destroy its
+/// event as long as this one exists: the driver does not check it.
+///
+/// ```compile_fail,E0133
+/// use cust::ipc::{IpcEvent, open_event};
+///
+/// let event = open_event(IpcEvent([0; 64]));
+/// ```
+pub unsafe fn open_event(name: IpcEvent) -> CudaResult<Event> {
     let context = Context::current("opening an event of another process")?;
     let api = context.bind()?;
     let handle = CUipcEventHandle {

@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error};
-use crate::function::{BlockSize, Function, GridSize};
+use crate::function::Function;
 use crate::memory::DeviceCopy;
 use crate::stream::{Stream, StreamInner};
 
@@ -261,6 +262,47 @@ pub(crate) unsafe fn launch_raw(
     Ok(())
 }
 
+impl Stream {
+    /// Launches a kernel with raw pointers to its arguments.
+    ///
+    /// [`launch!`](crate::launch!) also checks the sizes of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the kernel belongs to another context, and
+    /// [`Error::ArgumentCount`] if the number of arguments is wrong and the kernel's parameters are
+    /// known.
+    ///
+    /// # Safety
+    ///
+    /// Each element of `args` must point to an argument with the size and type of the kernel's
+    /// parameter, and the kernel must be sound for these arguments.
+    pub unsafe fn launch_raw<G, B>(
+        &self,
+        function: &Function<'_>,
+        grid_size: G,
+        block_size: B,
+        shared_mem_bytes: u32,
+        args: &[*mut c_void],
+    ) -> CudaResult<()>
+    where
+        G: Into<GridSize>,
+        B: Into<BlockSize>,
+    {
+        // SAFETY: as the caller promises.
+        unsafe {
+            launch_raw(
+                function,
+                grid_size.into(),
+                block_size.into(),
+                shared_mem_bytes,
+                self,
+                args,
+            )
+        }
+    }
+}
+
 /// Prepares a launch: ensures that the context's stack limit suffices for the kernel, and records
 /// the kernel in its module's panic report.
 pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {
@@ -269,7 +311,7 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResul
         .context()
         .ensure_stack(kernel.stack, &kernel.name)?;
     if let Some(report) = function.report() {
-        report.note_launch(stream.as_inner() as usize, &function.kernel.name);
+        report.note_launch(stream.inner().id(), &function.kernel.name);
     }
     Ok(())
 }
@@ -278,7 +320,7 @@ pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResul
 /// number in `stream`.
 pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
     function.module.tracker().note_stream(stream);
-    (stream.context).note_kernel(&function.kernel.name, stream, number);
+    (stream.context).note_kernel(&function.kernel.name, stream.progress(), number);
 }
 
 /// Assigns a sequence number to a launch and records that the stream uses the module, unless the

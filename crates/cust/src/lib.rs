@@ -48,7 +48,7 @@
 //!   embedded by [`include_module!`], and the arguments are checked at compile time (see
 //!   [`kernel`]).
 //! - Buffers record the streams that use them (see [`memory`]); a [`graph`] owns its buffers.
-//! - [`finished`] provides futures for pending work.
+//! - [`future`] provides futures for pending work.
 //! - [`launch!`] launches kernels of modules from other sources.
 //!
 //! `docs/driver-api.md` lists the wrapper of each driver API function; [`Context::driver`] gives
@@ -90,6 +90,9 @@
 //! Names and signatures are those of `cust` 0.3 wherever its API is sound, so that programs can
 //! migrate.
 
+// `docs/architecture.md` describes the layers of these modules; `tests/layers.rs` checks that a
+// module uses only its own and lower layers.
+
 pub mod context;
 mod cpu;
 pub mod device;
@@ -98,10 +101,10 @@ pub mod error;
 pub mod event;
 #[cfg(unix)]
 pub mod external;
-pub mod finished;
 pub mod function;
+pub mod future;
 pub mod graph;
-pub mod green;
+pub mod green_context;
 pub mod ipc;
 pub mod kernel;
 #[doc(hidden)]
@@ -116,12 +119,19 @@ pub mod texture;
 pub mod util;
 
 mod backend;
+mod bound;
+mod dimensions;
 mod ecosystem;
 mod host_call;
-mod host_memory;
+mod host_slices;
+mod launch_log;
+mod private_stream;
+mod progress;
 mod report;
 mod stack;
 mod tracker;
+mod wait;
+mod waiting;
 
 use std::fmt;
 
@@ -281,5 +291,90 @@ impl fmt::Display for ChosenDevice {
             Some(reason) => write!(f, " ({reason})"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::PeerAttribute;
+    use crate::graph::GraphBuilder;
+    use crate::green_context::GreenContext;
+    use crate::memory::{MemoryAdvice, MemoryLocation};
+    use crate::prelude::*;
+
+    /// Returns contexts of two backends. The second backend is the emulator as well, so that the
+    /// test needs no GPU: a call that mixes them must not reach the driver.
+    fn two_backends() -> [Context; 2] {
+        let api = Box::leak(Box::new(backend::Api {
+            driver: ptx_emulator::driver::driver(),
+            backend: Backend::Gpu,
+        }));
+        let device = Device { raw: 0, api };
+        let contexts = [device, Device::of(Backend::Emulator, 0).unwrap()];
+        contexts.map(|device| Context::new(device).unwrap())
+    }
+
+    #[test]
+    fn objects_of_two_backends_cannot_be_mixed() {
+        let [a, b] = two_backends();
+        let on = |context: &Context| {
+            CurrentContext::set_current(context).unwrap();
+        };
+        fn is_refused<T>(result: CudaResult<T>) {
+            match result {
+                Err(Error::WrongBackend { .. } | Error::WrongContext { .. }) => {}
+                Err(error) => panic!("{error}"),
+                Ok(_) => panic!("accepted"),
+            }
+        }
+        is_refused(a.enable_peer_access(&b));
+        is_refused(a.disable_peer_access(&b));
+        let attribute = PeerAttribute::AccessSupported;
+        is_refused(a.device().peer_attribute(attribute, &b.device()));
+        assert!(!a.device().can_access_peer(&b.device()).unwrap());
+        is_refused(GreenContext::new(
+            &a,
+            &[b.device().multiprocessors().unwrap()],
+        ));
+
+        on(&b);
+        let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+        let event = Event::new(EventFlags::DEFAULT).unwrap();
+        let there = DeviceBuffer::from_slice(&[1u32; 4]).unwrap();
+        let pinned = LockedBuffer::from_slice(&[1u32; 4]).unwrap();
+        on(&a);
+        let own = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
+        let own_event = Event::new(EventFlags::DEFAULT).unwrap();
+        let mut here = DeviceBuffer::from_slice(&[2u32; 4]).unwrap();
+        let unified = UnifiedBuffer::new(&1u32, 4).unwrap();
+        is_refused(here.copy_from_peer(&there));
+        is_refused(here.copy_from(&there));
+        is_refused(own.copy(&there, &mut here));
+        is_refused(stream.copy(&there, &mut here));
+        is_refused(own.upload(&pinned, &mut here));
+        let location = MemoryLocation::Device(b.device());
+        is_refused(unified.advise(MemoryAdvice::AccessedBy(location, true)));
+        is_refused(unified.prefetch(location, &own));
+        is_refused(unified.prefetch(MemoryLocation::Host, &stream));
+        is_refused(own.wait_for(&stream));
+        is_refused(own.wait_event(&event, StreamWaitEventFlags::DEFAULT));
+        is_refused(event.record(&own));
+        is_refused(event.elapsed(&own_event));
+        let mut graph = GraphBuilder::new().unwrap();
+        let foreign = graph.buffer(there);
+        graph.set_zero(foreign).unwrap();
+        is_refused(graph.instantiate().unwrap().launch(&own));
+        let graph = || GraphBuilder::new().unwrap();
+        let mut graph_here = graph();
+        is_refused(graph_here.record_event(&std::sync::Arc::new(event), &[]));
+        on(&b);
+        is_refused(graph_here.child(graph(), &[]));
+        is_refused(graph_here.instantiate().unwrap().update(graph()));
+
+        // Objects of a context that is not current are awaited and linked in their own context.
+        own_event.record(&own).unwrap();
+        let _future = own_event.finished().unwrap();
+        assert_eq!(here.as_host_vec().unwrap(), [2; 4]);
     }
 }

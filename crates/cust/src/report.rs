@@ -34,20 +34,32 @@ impl std::fmt::Display for Reported {
     }
 }
 
+/// What a wait has waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// All work of the stream with this ID.
+    Stream(u64),
+    /// All work of the context.
+    Context,
+    /// An event, or several streams. It is not known which launches precede it.
+    Unknown,
+}
+
 /// A panic that is still to be returned by a wait.
 pub(crate) struct Pending {
     pub(crate) panic: Reported,
     /// The streams in which the panic may have occurred, each of which has to report it. If empty,
     /// the next wait reports it.
-    streams: Vec<usize>,
+    streams: Vec<u64>,
 }
 
 impl Pending {
-    /// Offers the panic to a wait for `stream`, or for several streams if `None`. Returns whether
-    /// the wait has to return it, and whether another stream has to report it as well.
-    fn tell(&mut self, stream: Option<usize>) -> (bool, bool) {
-        let Some(stream) = stream.filter(|_| !self.streams.is_empty()) else {
-            return (true, false);
+    /// Offers the panic to a wait. Returns whether the wait has to return it, and whether another
+    /// stream has to report it as well.
+    fn tell(&mut self, waited: Waited) -> (bool, bool) {
+        let stream = match waited {
+            Waited::Stream(stream) if !self.streams.is_empty() => stream,
+            _ => return (true, false),
         };
         let before = self.streams.len();
         self.forget(stream);
@@ -55,16 +67,15 @@ impl Pending {
     }
 
     /// Removes a stream, because its wait has returned the panic or because it is destroyed.
-    pub(crate) fn forget(&mut self, stream: usize) {
+    pub(crate) fn forget(&mut self, stream: u64) {
         self.streams.retain(|known| *known != stream);
     }
 }
 
-/// Returns the first panic that a wait for `stream`, or for several streams if `None`, has to
-/// return.
-pub(crate) fn tell(pending: &mut Vec<Pending>, stream: Option<usize>) -> Option<Reported> {
+/// Returns the first panic that a wait has to return.
+pub(crate) fn tell(pending: &mut Vec<Pending>, waited: Waited) -> Option<Reported> {
     for at in 0..pending.len() {
-        let (told, more) = pending[at].tell(stream);
+        let (told, more) = pending[at].tell(waited);
         if told {
             return Some(if more {
                 pending[at].panic.clone()
@@ -98,10 +109,11 @@ pub(crate) struct Report {
     /// The address of the module's [`Slot`].
     slot: CUdeviceptr,
     /// The kernels that were launched and not yet waited for, each with its stream.
-    launched: Mutex<Vec<(usize, Arc<str>)>>,
+    launched: Mutex<Vec<(u64, Arc<str>)>>,
 }
 
-// SAFETY: the buffer is accessed through volatile reads, and freed only by `Report::free`.
+// SAFETY: the buffer is accessed by volatile reads and writes, because a kernel may write it at any
+// time, and freed only by `Report::free`.
 unsafe impl Send for Report {}
 // SAFETY: as above.
 unsafe impl Sync for Report {}
@@ -167,23 +179,24 @@ impl Report {
     }
 
     /// Records a launch, so that a panic can be attributed to its kernel.
-    pub(crate) fn note_launch(&self, stream: usize, kernel: &Arc<str>) {
+    pub(crate) fn note_launch(&self, stream: u64, kernel: &Arc<str>) {
         let mut launched = self.launched();
-        let known = |(s, k): &(usize, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
+        let known = |(s, k): &(u64, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
         if !launched.iter().any(known) {
             launched.push((stream, Arc::clone(kernel)));
         }
     }
 
-    /// Forgets the launches in a stream that was waited for, or in all streams if `None`.
-    pub(crate) fn note_synchronized(&self, stream: Option<usize>) {
-        match stream {
-            Some(stream) => self.launched().retain(|(s, _)| *s != stream),
-            None => self.launched().clear(),
+    /// Forgets the launches that were waited for.
+    pub(crate) fn note_synchronized(&self, waited: Waited) {
+        match waited {
+            Waited::Stream(stream) => self.launched().retain(|(s, _)| *s != stream),
+            Waited::Context => self.launched().clear(),
+            Waited::Unknown => {}
         }
     }
 
-    fn launched(&self) -> MutexGuard<'_, Vec<(usize, Arc<str>)>> {
+    fn launched(&self) -> MutexGuard<'_, Vec<(u64, Arc<str>)>> {
         self.launched.lock().unwrap_or_else(|e| e.into_inner())
     }
 
@@ -193,13 +206,19 @@ impl Report {
         unsafe { self.host.add(offset).cast::<u32>().read_volatile() }
     }
 
-    /// Takes a complete report and rearms the buffer. `waited` is the stream that was waited for,
-    /// `None` for all streams. `api` is `None` in a lost context, where no further reports occur.
-    pub(crate) fn take(&self, api: Option<&Api>, waited: Option<usize>) -> Option<Pending> {
-        let over = waited.is_none_or(|waited| self.launched().iter().all(|(s, _)| *s == waited));
+    /// Takes a complete report and rearms the buffer. `api` is `None` in a lost context, where no
+    /// further reports occur.
+    pub(crate) fn take(&self, api: Option<&Api>, waited: Waited) -> Option<Pending> {
+        let over = match waited {
+            Waited::Stream(stream) => self.launched().iter().all(|(s, _)| *s == stream),
+            Waited::Context => true,
+            Waited::Unknown => self.launched().is_empty(),
+        };
         let pending = self.read(over)?;
-        // SAFETY: the buffer has this size, and its writer has finished.
-        unsafe { self.host.write_bytes(0, report::SIZE) };
+        for offset in (0..report::SIZE).step_by(size_of::<u32>()) {
+            // SAFETY: the offset is inside the buffer, and aligned.
+            unsafe { self.host.add(offset).cast::<u32>().write_volatile(0) };
+        }
         if let Some(api) = api {
             // An error means that the context is gone, so there are no further reports.
             let _ = self.arm(api);
@@ -220,7 +239,7 @@ impl Report {
         let file_len = (self.word(report::FILE_LEN) as usize).min(room);
         let message_len = (self.word(report::MESSAGE_LEN) as usize).min(room - file_len);
         let mut kernels: Vec<String> = Vec::new();
-        let mut streams: Vec<usize> = Vec::new();
+        let mut streams: Vec<u64> = Vec::new();
         for (stream, kernel) in self.launched().iter() {
             if !kernels.iter().any(|known| **known == **kernel) {
                 kernels.push(kernel.to_string());
@@ -274,8 +293,11 @@ impl Report {
 
     /// Returns a string without its last character if that is incomplete, because it did not fit.
     fn text(&self, offset: usize, len: usize) -> String {
-        // SAFETY: the caller keeps the range inside the buffer, and the writer has finished.
-        let mut bytes = unsafe { std::slice::from_raw_parts(self.host.add(offset), len) };
+        // No reference: a kernel that was launched after the wait may be writing.
+        // SAFETY: the caller keeps the range inside the buffer.
+        let byte = |at| unsafe { self.host.add(at).read_volatile() };
+        let copy: Vec<u8> = (offset..offset + len).map(byte).collect();
+        let mut bytes = &copy[..];
         if let Err(error) = str::from_utf8(bytes)
             && error.error_len().is_none()
         {

@@ -14,16 +14,13 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub(crate) use cust_core::stack::RECORD_PREFIX;
+use cust_core::stack::{FLOOR, Record};
 use cust_raw::{CUdeviceptr, CUfunction, CUlimit, CUmodule, CUresult, CUstreamCaptureMode};
 
 use crate::backend::Api;
-use crate::context::Context;
+use crate::context::{Context, CurrentContext, Extension, ResourceLimit, Slot};
 use crate::error::{CudaError, CudaResult, DriverError};
-
-/// The prefix of the name of a stack record, which is followed by the kernel's name.
-pub(crate) const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
-/// The variable that contains the end of the stack, for recursive functions.
-pub(crate) const FLOOR: &std::ffi::CStr = c"__cuda_std_stack_floor";
 
 /// The minimum number of bytes by which a limit is raised.
 const LEAST_RAISE: usize = 16;
@@ -68,6 +65,12 @@ struct Loaded {
     floor: Option<CUdeviceptr>,
 }
 
+impl Extension for Stack {}
+
+impl Slot for Stack {
+    const SLOT: usize = 1;
+}
+
 impl Stack {
     /// Returns those of `kernels` that may have had too little stack.
     pub(crate) fn doubtful_among(&self, kernels: &[String]) -> Vec<String> {
@@ -81,7 +84,39 @@ impl Stack {
     }
 }
 
+impl CurrentContext {
+    /// See [`Context::set_resource_limit`].
+    pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        CurrentContext::get()?.set_resource_limit(limit, value)
+    }
+}
+
 impl Context {
+    /// Sets a resource limit. The driver may round the value.
+    ///
+    /// After [`ResourceLimit::StackSize`] has been set, launches no longer raise the limit, and
+    /// unloading modules no longer lowers it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the value is too large, or the limit can no longer be changed:
+    /// [`ResourceLimit::MallocHeapSize`] and [`ResourceLimit::PrintfFifoSize`] are fixed by the
+    /// first launch of a kernel that uses the heap or prints.
+    pub fn set_resource_limit(&self, limit: ResourceLimit, value: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        // SAFETY: takes no pointers.
+        let result = unsafe { api.driver.cuCtxSetLimit(limit.raw(), value) };
+        api.check(result, || format!("setting the limit {limit:?} to {value}"))?;
+        if limit == ResourceLimit::StackSize {
+            self.user_set_stack();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stack(&self) -> &Stack {
+        self.extension()
+    }
+
     /// Raises the limit before a launch, if the kernel needs more.
     #[inline]
     pub(crate) fn ensure_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
@@ -121,7 +156,7 @@ impl Context {
     }
 
     /// Records that the user has set the limit, which is not changed from now on.
-    pub(crate) fn user_set_stack(&self) {
+    fn user_set_stack(&self) {
         let stack = self.stack();
         let mut inner = stack.lock();
         inner.user = true;
@@ -171,7 +206,8 @@ impl Context {
         Ok(())
     }
 
-    /// Lowers the limit to the need of the remaining modules, after a module was unloaded.
+    /// Forgets a module that is about to be unloaded and has no pending kernels, and lowers the
+    /// limit to the need of the remaining modules.
     pub(crate) fn remove_stack(&self, module: CUmodule) {
         let stack = self.stack();
         let mut inner = stack.lock();
@@ -282,22 +318,22 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
         api.driver
             .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
     };
-    if found != CUresult::CUDA_SUCCESS || size != 8 {
+    if found != CUresult::CUDA_SUCCESS || size != size_of::<Record>() {
         return Ok(Need::default());
     }
-    let mut record = [0u32; 2];
+    let mut record = Record::default();
     let _relaxed = Relaxed::new(api);
-    // SAFETY: the variable and the array have 8 bytes.
+    // SAFETY: the variable has the size of a record, for which any bytes are valid.
     let result = unsafe {
         api.driver
-            .cuMemcpyDtoH_v2(record.as_mut_ptr().cast(), address, 8)
+            .cuMemcpyDtoH_v2((&raw mut record).cast(), address, size_of::<Record>())
     };
     api.check(result, || {
         format!("reading how much stack the kernel `{kernel}` needs")
     })?;
     Ok(Need {
-        bytes: record[0] as usize,
-        recursive: record[1] != 0,
+        bytes: record.bytes as usize,
+        recursive: record.recursive != 0,
     })
 }
 

@@ -16,21 +16,19 @@
 //! # Ok::<(), cust::error::Error>(())
 //! ```
 
+use std::any::Any;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cust_core::kernel::Access;
 use cust_raw::{CUresult, CUstream, CUstreamWaitValue_flags};
 
+use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::event::Event;
-use crate::function::{BlockSize, Function, GridSize};
 use crate::host_call;
-use crate::host_memory::Scratch;
-use crate::memory::{DeviceBox, DevicePointer};
-use crate::tracker::{self, Captured, Dependency};
+use crate::progress::Progress;
+use crate::report::Waited;
 
 bitflags::bitflags! {
     /// How a stream synchronizes with the legacy default stream.
@@ -76,20 +74,24 @@ pub struct Stream {
 pub(crate) struct StreamInner {
     pub(crate) raw: CUstream,
     pub(crate) context: Context,
-    /// Unlike the driver's handle, never reused.
-    id: u64,
-    /// The sequence number of the last enqueued work.
-    issued: AtomicU64,
-    /// All work up to this sequence number is known to be complete.
-    completed: AtomicU64,
+    progress: Arc<Progress>,
     /// For each other stream, by ID: the sequence number up to which this stream has waited for it.
     seen: Mutex<Vec<(u64, u64)>>,
-    /// Whether enqueued work is recorded into a graph instead of executed.
+    /// Whether the stream is being captured into a graph.
     capturing: AtomicBool,
     /// Device memory for launches with host slices, while no launch uses it.
     pub(crate) scratch: Mutex<Option<Scratch>>,
-    /// The green context that the stream belongs to, kept alive.
-    green: Option<Arc<crate::green::Inner>>,
+    /// The object that the stream belongs to, kept alive.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl std::ops::Deref for StreamInner {
+    type Target = Progress;
+
+    #[inline]
+    fn deref(&self) -> &Progress {
+        &self.progress
+    }
 }
 
 // SAFETY: the driver's streams may be used from any thread.
@@ -108,46 +110,21 @@ impl std::fmt::Debug for StreamInner {
 
 impl StreamInner {
     fn new(raw: CUstream, context: Context) -> StreamInner {
-        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
         StreamInner {
             raw,
             context,
-            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
-            issued: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
+            progress: Arc::new(Progress::new()),
             seen: Mutex::new(Vec::new()),
             capturing: AtomicBool::new(false),
             scratch: Mutex::new(None),
-            green: None,
+            owner: None,
         }
     }
 
-    /// Returns the stream's ID, which is not 0 and unique in the process.
+    /// Returns the stream's progress, which outlives it.
     #[inline]
-    pub(crate) fn id(&self) -> u64 {
-        self.id
-    }
-
-    /// Returns the sequence number of the last enqueued work. All work with this number or a lower
-    /// one has been enqueued when this function returns.
-    pub(crate) fn issued(&self) -> u64 {
-        self.issued.load(Ordering::SeqCst)
-    }
-
-    /// Returns the next sequence number, for work that was just enqueued.
-    pub(crate) fn next_number(&self) -> u64 {
-        self.issued.fetch_add(1, Ordering::SeqCst) + 1
-    }
-
-    /// Returns whether all work up to `number` is known to be complete.
-    #[inline]
-    pub(crate) fn is_complete(&self, number: u64) -> bool {
-        self.completed.load(Ordering::Acquire) >= number
-    }
-
-    /// Records that all work up to `number` is complete.
-    pub(crate) fn mark_complete(&self, number: u64) {
-        self.completed.fetch_max(number, Ordering::AcqRel);
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     fn seen(&self) -> MutexGuard<'_, Vec<(u64, u64)>> {
@@ -158,12 +135,12 @@ impl StreamInner {
     /// `number`.
     #[inline]
     pub(crate) fn is_after(&self, other: &StreamInner, number: u64) -> bool {
-        if self.id == other.id || other.is_complete(number) {
+        if self.id() == other.id() || other.is_complete(number) {
             return true;
         }
         let seen = self.seen();
         seen.iter()
-            .any(|&(id, up_to)| id == other.id && up_to >= number)
+            .any(|&(id, up_to)| id == other.id() && up_to >= number)
     }
 
     /// Orders later work in this stream after all pending work in `other`.
@@ -180,9 +157,9 @@ impl StreamInner {
     /// Records that this stream has waited for the work of `other` up to `number`.
     pub(crate) fn note_seen(&self, other: &StreamInner, number: u64) {
         let mut seen = self.seen();
-        match seen.iter_mut().find(|(id, _)| *id == other.id) {
+        match seen.iter_mut().find(|(id, _)| *id == other.id()) {
             Some((_, up_to)) => *up_to = number.max(*up_to),
-            None => seen.push((other.id, number)),
+            None => seen.push((other.id(), number)),
         }
     }
 
@@ -216,52 +193,94 @@ impl StreamInner {
     /// Returns an error only if the error ended all work in the context.
     pub(crate) fn settle_surely(&self) -> CudaResult<()> {
         let issued = self.issued();
-        // The driver refuses to wait while other code is capturing the stream.
-        for _ in 0..1000 {
-            let waited = self.context.bind().and_then(|api| {
-                // SAFETY: the stream is alive.
-                let result = unsafe { api.driver.cuStreamSynchronize(self.raw) };
-                api.check(result, || "waiting for a stream".to_owned())
-            });
-            match waited {
-                Err(error) if !error.ends_all_work() => {
-                    std::thread::sleep(std::time::Duration::from_millis(1));
-                }
-                waited => {
-                    self.mark_complete(issued);
-                    return waited;
-                }
-            }
-        }
-        use std::io::Write;
-        // stderr may be closed: ignore the error.
-        let _ = writeln!(
-            std::io::stderr(),
-            "fatal: cannot wait for a stream whose pending work accesses host memory"
-        );
-        std::process::abort()
+        let doing = || "waiting for a stream".to_owned();
+        // SAFETY: the stream is alive.
+        let waited = unsafe { wait_surely(&self.context, self.raw, doing) };
+        self.mark_complete(issued);
+        waited
     }
 
     pub(crate) fn set_capturing(&self, capturing: bool) {
-        self.capturing.store(capturing, Ordering::Release);
+        if self.capturing.swap(capturing, Ordering::SeqCst) == capturing {
+            return;
+        }
+        match capturing {
+            true => CAPTURES.fetch_add(1, Ordering::SeqCst),
+            false => CAPTURES.fetch_sub(1, Ordering::SeqCst),
+        };
     }
 
-    /// Returns whether enqueued work is recorded into a graph instead of executed.
+    /// Returns whether enqueued work is recorded into a graph instead of executed: because the
+    /// stream is being captured, or because it has joined the capture of another stream by waiting
+    /// for an event in it.
     #[inline]
     pub(crate) fn is_capturing(&self) -> bool {
         self.capturing.load(Ordering::Acquire)
+            || (CAPTURES.load(Ordering::Acquire) > 0 && is_captured(self.context.api(), self))
     }
 }
 
+/// The number of captures in progress. While there is none, no stream need be asked for its status.
+static CAPTURES: AtomicUsize = AtomicUsize::new(0);
+
+/// Waits until no work of a stream accesses memory any more, and aborts the process if that is
+/// impossible. For work on memory that the caller has only borrowed.
+///
+/// # Errors
+///
+/// Returns an error only if the error ended all work in the context.
+///
+/// # Safety
+///
+/// The stream must be alive and belong to the context.
+pub(crate) unsafe fn wait_surely(
+    context: &Context,
+    stream: CUstream,
+    doing: impl Fn() -> String,
+) -> CudaResult<()> {
+    // The driver refuses to wait while other code is capturing the stream.
+    for _ in 0..1000 {
+        let waited = context.bind().and_then(|api| {
+            // SAFETY: as the caller promises.
+            let result = unsafe { api.driver.cuStreamSynchronize(stream) };
+            api.check(result, &doing)
+        });
+        match waited {
+            Err(error) if !error.ends_all_work() => {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            waited => return waited,
+        }
+    }
+    use std::io::Write;
+    // stderr may be closed: ignore the error.
+    let _ = writeln!(
+        std::io::stderr(),
+        "fatal: cannot wait for a stream whose pending work accesses host memory"
+    );
+    std::process::abort()
+}
+
+/// Returns whether the driver records the work of a stream into a graph. A stream also joins the
+/// capture of another stream when it waits for an event in it.
+pub(crate) fn is_captured(api: &Api, stream: &StreamInner) -> bool {
+    use cust_raw::CUstreamCaptureStatus as Status;
+    let mut status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
+    // SAFETY: the stream is alive, and the pointer is valid for the call. On failure, the status is
+    // unchanged.
+    let _ = unsafe { api.driver.cuStreamIsCapturing(stream.raw, &mut status) };
+    status != Status::CU_STREAM_CAPTURE_STATUS_NONE
+}
+
 impl Stream {
-    /// Wraps a stream of a green context.
-    pub(crate) fn of_green(
+    /// Wraps a stream that belongs to `owner`, such as a green context.
+    pub(crate) fn of_raw(
         raw: CUstream,
         context: Context,
-        green: Arc<crate::green::Inner>,
+        owner: Arc<dyn Any + Send + Sync>,
     ) -> Stream {
         let mut inner = StreamInner::new(raw, context);
-        inner.green = Some(green);
+        inner.owner = Some(owner);
         Stream {
             inner: Arc::new(inner),
         }
@@ -306,8 +325,7 @@ impl Stream {
         if waited.is_ok() {
             self.inner.mark_complete(issued);
         }
-        let raw = self.inner.raw as usize;
-        self.inner.context.finish_wait(waited, Some(raw))
+        (self.inner.context).finish_wait(waited, Waited::Stream(self.inner.id()))
     }
 
     /// Returns whether all work in the stream is complete, without waiting.
@@ -322,30 +340,6 @@ impl Stream {
         api.check(result, || "querying whether a stream is done".to_owned())?;
         self.inner.mark_complete(issued);
         Ok(true)
-    }
-
-    /// Makes later work in the stream wait for the event. The host does not wait.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::WrongContext`] if the event belongs to another context.
-    pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
-        let doing = || "making a stream wait for an event".to_owned();
-        let context = &self.inner.context;
-        context.require_same(event.context(), doing)?;
-        let api = context.bind()?;
-        event.with_mark(|mark| {
-            // SAFETY: both are alive, and the event may be destroyed while a stream waits for it.
-            let result = unsafe {
-                api.driver
-                    .cuStreamWaitEvent(self.inner.raw, event.as_raw(), flags.bits())
-            };
-            api.check(result, doing)?;
-            if let Some((stream, number)) = &mark.at {
-                self.inner.note_seen(stream, *number);
-            }
-            Ok(())
-        })
     }
 
     /// Makes later work in the stream wait for all work that is pending in `other` now. The host
@@ -416,45 +410,6 @@ impl Stream {
         api.check(result, doing)
     }
 
-    /// Launches a kernel with raw pointers to its arguments.
-    ///
-    /// [`launch!`](crate::launch!) also checks the sizes of the arguments.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::WrongContext`] if the kernel belongs to another context, and
-    /// [`Error::ArgumentCount`] if the number of arguments is wrong and the kernel's parameters are
-    /// known.
-    ///
-    /// # Safety
-    ///
-    /// Each element of `args` must point to an argument with the size and type of the kernel's
-    /// parameter, and the kernel must be sound for these arguments.
-    pub unsafe fn launch_raw<G, B>(
-        &self,
-        function: &Function<'_>,
-        grid_size: G,
-        block_size: B,
-        shared_mem_bytes: u32,
-        args: &[*mut c_void],
-    ) -> CudaResult<()>
-    where
-        G: Into<GridSize>,
-        B: Into<BlockSize>,
-    {
-        // SAFETY: as the caller promises.
-        unsafe {
-            crate::launch::launch_raw(
-                function,
-                grid_size.into(),
-                block_size.into(),
-                shared_mem_bytes,
-                self,
-                args,
-            )
-        }
-    }
-
     /// Returns the stream's flags.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
         let api = self.inner.context.bind()?;
@@ -488,59 +443,6 @@ impl Stream {
         Ok(id)
     }
 
-    /// Enqueues a write of `value` to `to`: a cheap signal to streams that wait for the value with
-    /// [`Stream::wait_value`], or to kernels that poll it.
-    ///
-    /// `to` must have been created by [`DeviceBox::outside_pools`]: the driver rejects memory from
-    /// a memory pool, which other boxes use.
-    ///
-    /// # Errors
-    ///
-    /// Returns the driver's error if the box is in pool memory, [`Error::WrongContext`] if it
-    /// belongs to another context, and [`Error::Capturing`] while the stream is being captured.
-    pub fn write_value<T: StreamValue>(&self, to: &mut DeviceBox<T>, value: T) -> CudaResult<()> {
-        let doing = || "enqueuing a write of a value".to_owned();
-        let to = to.range();
-        let write = Dependency::new(to.tracker, Access::Write, to.address, size_of::<T>());
-        // SAFETY: the value has the box's type.
-        unsafe {
-            let refused = Captured::Refused;
-            tracker::enqueue(&self.inner, &[write], refused, doing, |api, stream| {
-                T::write(api.driver, stream, to.address, value)
-            })
-        }
-    }
-
-    /// Makes later work in the stream wait until the value at `of` satisfies the condition `until`
-    /// with respect to `value`.
-    ///
-    /// If nothing writes such a value, the stream waits forever.
-    ///
-    /// # Safety
-    ///
-    /// The memory at `of` must stay alive until the wait is over.
-    pub unsafe fn wait_value<T: StreamValue>(
-        &self,
-        of: DevicePointer<T>,
-        until: WaitUntil,
-        value: T,
-    ) -> CudaResult<()> {
-        let api = self.inner.context.bind()?;
-        // SAFETY: as the caller promises.
-        let result = unsafe {
-            T::wait(
-                api.driver,
-                self.inner.raw,
-                of.as_raw(),
-                value,
-                until.raw().0,
-            )
-        };
-        api.check(result, || "making a stream wait for a value".to_owned())?;
-        self.inner.next_number();
-        Ok(())
-    }
-
     /// Returns the context that the stream belongs to.
     pub fn context(&self) -> &Context {
         &self.inner.context
@@ -571,7 +473,7 @@ pub enum WaitUntil {
 }
 
 impl WaitUntil {
-    fn raw(self) -> CUstreamWaitValue_flags {
+    pub(crate) fn raw(self) -> CUstreamWaitValue_flags {
         match self {
             WaitUntil::AtLeast => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_GEQ,
             WaitUntil::Equal => CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_EQ,
@@ -587,7 +489,7 @@ mod value {
     };
 
     /// A type that streams can write and wait for: `u32` or `u64`.
-    pub trait StreamValue: crate::memory::DeviceCopy {
+    pub trait StreamValue: cust_core::traits::DeviceCopy {
         /// Enqueues a write of `value` to the address `to`.
         ///
         /// # Safety
@@ -656,6 +558,28 @@ mod value {
 }
 pub(crate) use value::StreamValue;
 
+/// Device memory for one launch at a time. A stream keeps one small allocation, so that small
+/// launches need not allocate; the cost of allocating is negligible beside that of a large copy.
+pub(crate) struct Scratch {
+    pub(crate) address: u64,
+    pub(crate) bytes: usize,
+    /// Whether the memory is from the context's pool.
+    pub(crate) pooled: bool,
+}
+
+impl Scratch {
+    /// Frees the memory, which no work may use any more.
+    pub(crate) fn free(self, api: &Api, stream: CUstream) {
+        // SAFETY: allocated once, freed once. An error means that the context is gone.
+        let _ = unsafe {
+            match self.pooled {
+                true => api.driver.cuMemFreeAsync(self.address, stream),
+                false => api.driver.cuMemFree_v2(self.address),
+            }
+        };
+    }
+}
+
 impl Drop for StreamInner {
     fn drop(&mut self) {
         // Pending work in the stream still completes. An error means that the context is gone, and
@@ -663,8 +587,7 @@ impl Drop for StreamInner {
         if let Ok(api) = self.context.bind() {
             // SAFETY: the stream is alive.
             if unsafe { api.driver.cuStreamQuery(self.raw) } == CUresult::CUDA_SUCCESS {
-                // A later stream may get the same handle.
-                self.context.forget_stream(self.raw as usize);
+                self.context.forget_stream(self.id());
             }
             let scratch = self.scratch.get_mut().unwrap_or_else(|e| e.into_inner());
             if let Some(scratch) = scratch.take() {

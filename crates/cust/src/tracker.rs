@@ -23,7 +23,8 @@ use cust_raw::{CUresult, CUstream};
 use crate::backend::Api;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::stream::StreamInner;
+use crate::report::Waited;
+use crate::stream::{StreamInner, is_captured, wait_surely};
 
 /// The number of uses at which they are merged, so that the list stays short.
 const MANY_USES: usize = 64;
@@ -492,7 +493,14 @@ pub(crate) unsafe fn run(
     // If one stream uses the memory, run the work in that stream, where it is ordered already.
     let private;
     let (stream, issued) = match &waits[..] {
-        [(stream, _)] => (stream.raw, stream.issued()),
+        [(stream, _)] => {
+            // The work would become a part of the graph, and access the caller's memory whenever
+            // the graph is launched.
+            if is_captured(api, stream) {
+                return Err(Error::Capturing { doing: doing() });
+            }
+            (stream.raw, stream.issued())
+        }
         streams => {
             private = context.private_stream()?;
             for (stream, _) in streams {
@@ -502,16 +510,16 @@ pub(crate) unsafe fn run(
         }
     };
     api.check(work(api, stream), &doing)?;
+    // The work may access memory that the caller has only borrowed.
     // SAFETY: the stream is alive.
-    let waited = unsafe { api.driver.cuStreamSynchronize(stream) };
-    let waited = api.check(waited, &doing);
+    let waited = unsafe { wait_surely(context, stream, &doing) };
     match &waits[..] {
         [] => waited,
         [(stream, _)] => {
             if waited.is_ok() {
                 stream.mark_complete(issued);
             }
-            context.finish_wait(waited, Some(stream.raw as usize))
+            context.finish_wait(waited, Waited::Stream(stream.id()))
         }
         streams => {
             if waited.is_ok() {
@@ -519,7 +527,7 @@ pub(crate) unsafe fn run(
                     stream.mark_complete(*number);
                 }
             }
-            context.finish_wait(waited, Some(usize::MAX))
+            context.finish_wait(waited, Waited::Unknown)
         }
     }
 }

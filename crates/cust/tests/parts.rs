@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::{backend, init, stream};
 use cust::error::{CudaError, Error};
-use cust::green::GreenContext;
+use cust::green_context::GreenContext;
 use cust::kernel::{AccessWindow, CacheProperty, ClusterPolicy, SyncDomain};
 use cust::memory::{ArrayFlags, MipmappedArray};
 use cust::prelude::*;
@@ -146,7 +146,7 @@ fn arrays_have_levels() {
     assert_eq!(array.levels(), 3);
     for (level, size) in [(0, 32), (1, 8), (2, 2)] {
         let values: Vec<f32> = (0..size).map(|i| (100 * level + i) as f32).collect();
-        let level = array.level_mut(level).unwrap();
+        let mut level = array.level_mut(level).unwrap();
         level.copy_from(&values).unwrap();
         assert_eq!(level.as_host_vec().unwrap(), values);
     }

@@ -613,6 +613,182 @@ fn errors_read_the_same_by_debug() {
     assert_eq!(format!("{error:?}"), error.to_string());
 }
 
+#[test]
+fn machine_code_in_a_string_is_not_ptx() {
+    let _context = init();
+    // Each has a `.version` further on, as PTX does.
+    let ptx = "\n.version 7.0\n.target sm_70\n.address_size 64\n.visible .entry one() { ret; }";
+    for magic in [
+        "\x7fELF\x02\x01\x01",
+        "  \x7fELF",
+        "\x7fTileIR",
+        "!<arch>\n",
+        "BC",
+        "\u{feff}",
+    ] {
+        let text = format!("{magic}{ptx}");
+        let is_refused = |result: CudaResult<()>| {
+            assert!(
+                matches!(result, Err(Error::InvalidPtx(_))),
+                "{magic:?}: {result:?}"
+            );
+        };
+        is_refused(Module::from_ptx(&text, &[]).map(drop));
+        is_refused(cust::module::Library::from_ptx(&text, &[]).map(drop));
+        is_refused(cust::module::Linker::new(&[]).unwrap().add_ptx(&text));
+        // A NUL byte would end the string for the driver.
+        let hidden = format!("{ptx}\0{text}");
+        is_refused(cust::module::Library::from_ptx(&hidden, &[]).map(drop));
+        is_refused(cust::module::Linker::new(&[]).unwrap().add_ptx(&hidden));
+    }
+    for start in ["", "\n  ", "// comment\n", "/* comment */ "] {
+        Module::from_ptx(format!("{start}{ptx}"), &[]).unwrap();
+    }
+    // Numbers of architectures that do not exist.
+    let target = cust::module::JitTarget(u32::MAX, u32::MAX);
+    let options = [ModuleJitOption::Target(target)];
+    let _ = Module::from_ptx(ptx, &options);
+}
+
+#[test]
+fn extents_that_contradict_themselves_are_refused() {
+    use cust::memory::{Extent, MipmappedArray};
+    let _context = init();
+    let extent = |dimensions, width, height, depth| Extent {
+        width,
+        height,
+        depth,
+        dimensions,
+    };
+    let none = ArrayFlags::empty();
+    let sparse = ArrayFlags::from_bits_retain(0x40);
+    let is_refused = |extent, flags| {
+        let error = Array::<u32>::new(extent, flags).unwrap_err();
+        assert!(matches!(error, Error::Extent { .. }), "{error}");
+        let error = MipmappedArray::<u32>::new(extent, 1, flags).unwrap_err();
+        assert!(matches!(error, Error::Extent { .. }), "{error}");
+    };
+    for dimensions in [0, 4, usize::MAX] {
+        is_refused(extent(dimensions, 4, 1, 1), none);
+    }
+    // Sizes along dimensions that the array does not have.
+    is_refused(extent(1, 4, 2, 1), none);
+    is_refused(extent(1, 4, 2, 3), ArrayFlags::LAYERED);
+    is_refused(extent(2, 4, 2, 3), none);
+    for extent in [extent(2, 4, 0, 1), extent(3, 4, 4, 0), extent(1, 0, 1, 1)] {
+        is_refused(extent, none);
+    }
+    is_refused(extent(3, usize::MAX, 2, 2), none);
+    is_refused(extent(2, usize::MAX / 4, 2, 1), none);
+    is_refused(extent(2, 4, 4, 1), sparse);
+    for levels in [0, 4, 64, u32::MAX] {
+        let error = MipmappedArray::<u32>::new((4, 4), levels, none).unwrap_err();
+        assert!(matches!(error, Error::Extent { .. }), "{error}");
+    }
+    let sizes = PitchedBuffer::<u32>::zeroed(extent(1, usize::MAX / 8, 8, 8)).unwrap_err();
+    assert!(matches!(sizes, Error::AllocationTooLarge { .. }), "{sizes}");
+    let all = cust::quick_init_on(backend())
+        .unwrap()
+        .device()
+        .multiprocessors()
+        .unwrap();
+    let (parts, _) = all.split(u32::MAX, 1).unwrap();
+    assert!(parts.len() <= all.count() as usize);
+}
+
+#[test]
+fn a_graph_does_not_copy_a_buffer_to_itself() {
+    let _context = init();
+    let mut graph = GraphBuilder::new().unwrap();
+    let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(4).unwrap());
+    assert_eq!(
+        graph.copy(buffer, buffer).unwrap_err(),
+        Error::AliasedBuffer
+    );
+}
+
+#[test]
+fn a_blocking_copy_does_not_become_a_part_of_a_graph() {
+    let _context = init();
+    let (first, second) = (stream(), stream());
+    let from = LockedBuffer::from_slice(&[1u32; 4]).unwrap();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
+    let event = Event::new(EventFlags::DISABLE_TIMING).unwrap();
+    second.upload(&from, &mut buffer).unwrap();
+    // SAFETY: nothing is launched.
+    let graph = unsafe {
+        first.capture(Default::default(), |first| {
+            event.record(first)?;
+            // From here on, the second stream is captured, too.
+            second.wait_event(&event, StreamWaitEventFlags::DEFAULT)?;
+            // The copy would write to the vector whenever the graph is launched.
+            let copied = buffer.as_host_vec();
+            assert!(copied.is_err(), "{copied:?}");
+            // A later launch of the graph would use the buffers.
+            let copied = second.upload(&from, &mut buffer);
+            assert!(matches!(copied, Err(Error::Capturing { .. })), "{copied:?}");
+            let called = second.add_callback(|| ());
+            assert!(matches!(called, Err(Error::Capturing { .. })), "{called:?}");
+            Ok(())
+        })
+    };
+    drop(graph);
+    let external = StreamWaitEventFlags::from_bits_retain(1);
+    first.wait_event(&event, external).unwrap_err();
+}
+
+/// Several threads load, wait for and unload modules with panic reports.
+#[test]
+fn modules_are_unloaded_while_other_threads_wait() {
+    let context = init();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    let module = Module::from_ptx(common::PANICS, &[]).unwrap();
+                    let stream = stream();
+                    // SAFETY: the kernel panics.
+                    unsafe { launch!(module.always<<<1, 1, 0, stream>>>()).unwrap() };
+                    drop(module);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..100 {
+                // New memory, which must not change when a report is armed.
+                let fresh = DeviceBuffer::from_slice(&[7u8; 64]).unwrap();
+                let _ = context.synchronize();
+                assert_eq!(fresh.as_host_vec().unwrap_or(vec![7; 64]), [7; 64]);
+            }
+        });
+    });
+    // The panics that are still to be returned are not those of other tests.
+    while context.synchronize().is_err() {}
+}
+
+#[test]
+fn mip_levels_stay_those_of_their_array() {
+    use cust::memory::MipmappedArray;
+    let _context = init();
+    let array = || MipmappedArray::<u32>::new((4, 4), 2, ArrayFlags::empty()).unwrap();
+    let (mut a, mut b) = (array(), array());
+    let (first, second) = (a.level(0).unwrap().as_raw(), b.level(0).unwrap().as_raw());
+    {
+        let (mut one, mut other) = (a.level_mut(0).unwrap(), b.level_mut(0).unwrap());
+        // Exchanges the borrows, not the levels.
+        std::mem::swap(&mut one, &mut other);
+        one.copy_from(&[2; 16]).unwrap();
+        other.copy_from(&[1; 16]).unwrap();
+        stream().copy_volume(&*one, &mut other).unwrap();
+    }
+    assert_eq!(
+        (a.level(0).unwrap().as_raw(), b.level(0).unwrap().as_raw()),
+        (first, second)
+    );
+    assert_eq!(a.level(0).unwrap().as_host_vec().unwrap(), [2; 16]);
+    assert_eq!(b.level(0).unwrap().as_host_vec().unwrap(), [2; 16]);
+}
+
 /// A texture and a surface, which may refer to the same array.
 #[kernel]
 pub fn mix(_surface: Surface<u32, 1>, _texture: Texture<u32, 1>) {}
@@ -813,7 +989,7 @@ fn types_go_to_other_threads_as_the_table_says() {
         // Handles, which may be used from any thread.
         true true: Context, Device, Module, cust::module::Library, Stream, Event, MemoryPool,
             Function<'static>, cust::external::ExternalMemory, cust::external::ExternalSemaphore,
-            cust::green::GreenContext, Node, GraphCondition, Error;
+            cust::green_context::GreenContext, Node, GraphCondition, Error;
         // Memory, which is `Send` and `Sync` if its elements are.
         true true: DeviceBuffer<u32>, UnifiedBuffer<u32>, LockedBuffer<u32>, DeviceBox<u32>,
             DeviceSlice<'static, u32>, DeviceSliceMut<'static, u32>, Array<u32>, MipmappedArray<u32>,

@@ -35,17 +35,78 @@ impl Place {
 }
 
 /// A running thread of a kernel.
+///
+/// Outputs and shared memory rely on its state: no two threads of a launch have the same place, and
+/// a thread that must exit executes no more device functions. Safe code cannot change it:
+///
+/// ```compile_fail,E0616
+/// cust_core::cpu::with(|current| current.place.set(Default::default()));
+/// ```
+///
+/// ```compile_fail,E0133
+/// cust_core::cpu::with(|current| current.start(Default::default()));
+/// ```
 pub struct Current<'a> {
-    /// The position of the thread.
-    pub place: Cell<Place>,
-    /// The thread's number among the threads that the block runs concurrently.
-    pub slot: usize,
-    /// The thread's block.
-    pub block: &'a dyn Block,
-    /// Whether the thread must exit: by [`Block::leave`], at its next use of a device function.
-    pub dead: Cell<bool>,
+    place: Cell<Place>,
+    slot: usize,
+    block: &'a dyn Block,
+    dead: Cell<bool>,
     /// The panic of the thread, in the launch's format.
     pub panic: Cell<Option<Box<dyn Any>>>,
+}
+
+impl<'a> Current<'a> {
+    /// Creates a thread of a block, with the number `slot` among the threads that the block runs
+    /// concurrently.
+    pub fn new(slot: usize, block: &'a dyn Block) -> Self {
+        Current {
+            place: Cell::default(),
+            slot,
+            block,
+            dead: Cell::new(false),
+            panic: Cell::new(None),
+        }
+    }
+
+    /// Starts a thread of the kernel at `place`.
+    ///
+    /// # Safety
+    ///
+    /// No other thread of the launch has this place, and the previous thread has exited.
+    pub unsafe fn start(&self, place: Place) {
+        self.place.set(place);
+        self.dead.set(false);
+    }
+
+    /// Returns the position of the thread.
+    #[inline]
+    pub fn place(&self) -> Place {
+        self.place.get()
+    }
+
+    /// Returns the thread's number among the threads that the block runs concurrently.
+    #[inline]
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// Returns the thread's block.
+    #[inline]
+    pub fn block(&self) -> &'a dyn Block {
+        self.block
+    }
+
+    /// Returns whether the thread must exit: by [`Block::leave`], at its next use of a device
+    /// function.
+    #[inline]
+    pub fn is_dead(&self) -> bool {
+        self.dead.get()
+    }
+
+    /// Makes the thread exit at its next use of a device function.
+    pub fn kill(&self) {
+        self.dead.set(true);
+    }
 }
 
 /// The result of a barrier.
@@ -78,7 +139,12 @@ pub enum End<'a> {
 }
 
 /// The block of a thread. All its threads run on one OS thread.
-pub trait Block {
+///
+/// # Safety
+///
+/// The functions must do what their documentation states: device functions rely on the barriers and
+/// on the memory.
+pub unsafe trait Block {
     /// Exits the thread by unwinding.
     fn leave(&self) -> !;
     /// Waits at a barrier, for all threads of the block or for this number of threads.
@@ -125,7 +191,11 @@ pub fn with<R>(f: impl FnOnce(&Current<'_>) -> R) -> Option<R> {
 }
 
 /// Runs `f` as the thread `current`.
-pub fn enter<R>(current: &Current<'_>, f: impl FnOnce() -> R) -> R {
+///
+/// # Safety
+///
+/// `f` must run or resume the thread of the kernel that `current` was started for.
+pub unsafe fn enter<R>(current: &Current<'_>, f: impl FnOnce() -> R) -> R {
     struct Restore(*const Current<'static>);
     impl Drop for Restore {
         fn drop(&mut self) {

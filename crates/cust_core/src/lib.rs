@@ -32,9 +32,13 @@ pub mod global;
 pub mod kernel;
 #[doc(hidden)]
 pub mod layout;
+#[doc(hidden)]
+pub mod parameters;
 pub mod report;
 #[doc(hidden)]
 pub mod signature;
+#[doc(hidden)]
+pub mod stack;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;

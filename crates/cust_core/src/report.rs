@@ -4,6 +4,7 @@
 //! A module whose kernels can panic has a variable named [`SYMBOL`], a [`Slot`]. The constants
 //! describe the report that it points to: offsets in bytes, all numbers little-endian.
 
+use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The name of the variable of type [`Slot`], and of the static in `cuda_std`.
@@ -22,32 +23,74 @@ pub struct Slot {
     pub pad: AtomicU32,
 }
 
+const _: () = {
+    assert!(offset_of!(Slot, buffer) == 0 && offset_of!(Slot, claim) == 8);
+    assert!(size_of::<Slot>() == 16);
+};
+
+/// The start of a report, which [`TEXT`] follows. Each constant is the offset of a field.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Header {
+    /// One of the states below.
+    pub state: u32,
+    /// Unused.
+    pub reserved: u32,
+    /// The index of the panicking thread's block.
+    pub block: [u32; 3],
+    /// The panicking thread's index in its block.
+    pub thread: [u32; 3],
+    /// The line, from 1. For a stack overflow, `i32`: the remaining bytes of stack.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The length of the file name in bytes.
+    pub file_len: u32,
+    /// The length of the message as stored.
+    pub message_len: u32,
+    /// The length of the message before truncation.
+    pub message_total: u32,
+    /// One of the kinds below.
+    pub kind: u32,
+    /// The number of the panicking thread's launch.
+    pub launch: u64,
+    /// The numbers of a message that the host formats, see [`parts`].
+    pub arguments: [u64; 3],
+}
+
 /// The size of the report in bytes.
 pub const SIZE: usize = 4096;
-/// `u32`: one of the states below.
-pub const STATE: usize = 0;
-/// `[u32; 3]`: the index of the panicking thread's block.
-pub const BLOCK: usize = 8;
-/// `[u32; 3]`: the panicking thread's index in its block.
-pub const THREAD: usize = 20;
-/// `u32`: the line, from 1. For a stack overflow, `i32`: the remaining bytes of stack.
-pub const LINE: usize = 32;
-/// `u32`: the column, from 1.
-pub const COLUMN: usize = 36;
-/// `u32`: the length of the file name in bytes.
-pub const FILE_LEN: usize = 40;
-/// `u32`: the length of the message as stored.
-pub const MESSAGE_LEN: usize = 44;
-/// `u32`: the length of the message before truncation.
-pub const MESSAGE_TOTAL: usize = 48;
-/// `u32`: one of the kinds below.
-pub const KIND: usize = 52;
-/// `u64`: the number of the panicking thread's launch.
-pub const LAUNCH: usize = 56;
-/// `[u64; 3]`: the numbers of a message that the host formats, see [`parts`].
-pub const ARGUMENTS: usize = 64;
+/// The offset of [`Header::state`].
+pub const STATE: usize = offset_of!(Header, state);
+/// The offset of [`Header::block`].
+pub const BLOCK: usize = offset_of!(Header, block);
+/// The offset of [`Header::thread`].
+pub const THREAD: usize = offset_of!(Header, thread);
+/// The offset of [`Header::line`].
+pub const LINE: usize = offset_of!(Header, line);
+/// The offset of [`Header::column`].
+pub const COLUMN: usize = offset_of!(Header, column);
+/// The offset of [`Header::file_len`].
+pub const FILE_LEN: usize = offset_of!(Header, file_len);
+/// The offset of [`Header::message_len`].
+pub const MESSAGE_LEN: usize = offset_of!(Header, message_len);
+/// The offset of [`Header::message_total`].
+pub const MESSAGE_TOTAL: usize = offset_of!(Header, message_total);
+/// The offset of [`Header::kind`].
+pub const KIND: usize = offset_of!(Header, kind);
+/// The offset of [`Header::launch`].
+pub const LAUNCH: usize = offset_of!(Header, launch);
+/// The offset of [`Header::arguments`].
+pub const ARGUMENTS: usize = offset_of!(Header, arguments);
 /// The file name followed by the message, in UTF-8. For a stack overflow: the function's name.
-pub const TEXT: usize = 88;
+pub const TEXT: usize = size_of::<Header>();
+
+// Modules that were compiled earlier write these offsets.
+const _: () = {
+    assert!(STATE == 0 && BLOCK == 8 && THREAD == 20 && LINE == 32 && COLUMN == 36);
+    assert!(FILE_LEN == 40 && MESSAGE_LEN == 44 && MESSAGE_TOTAL == 48 && KIND == 52);
+    assert!(LAUNCH == 56 && ARGUMENTS == 64 && TEXT == 88);
+};
 
 /// State: no thread has panicked.
 pub const EMPTY: u32 = 0;

@@ -95,7 +95,8 @@ fn the_other_process() -> Outcome {
     let module = Module::from_ptx(BUMP, &[])?;
     // SAFETY: the first process keeps the memory, and waits for this one.
     let memory = unsafe { OpenedMemory::<u32>::open(IpcMemory(from_hex(&memory)?))? };
-    let event = ipc::open_event(IpcEvent(from_hex(&event)?))?;
+    // SAFETY: the parent keeps its event until this process has exited.
+    let event = unsafe { ipc::open_event(IpcEvent(from_hex(&event)?))? };
     stream.wait_event(&event, StreamWaitEventFlags::DEFAULT)?;
     bump(&module, &stream, memory.as_device_ptr(), 1_000_000, 1)?;
     stream.synchronize()?;
@@ -115,7 +116,8 @@ fn names_that_are_none_are_errors() -> Outcome {
             .contains("opening memory of another process"),
         "{error}"
     );
-    let error = ipc::open_event(IpcEvent([0x5a; 64])).unwrap_err();
+    // SAFETY: the handle is invalid, which the driver reports.
+    let error = unsafe { ipc::open_event(IpcEvent([0x5a; 64])).unwrap_err() };
     assert!(
         error
             .to_string()

@@ -98,13 +98,7 @@ impl Worker<'_> {
             }
         };
         let slot = self.fibers.len();
-        let current = Box::new(Current {
-            place: Cell::default(),
-            slot,
-            block,
-            dead: Cell::new(false),
-            panic: Cell::new(None),
-        });
+        let current = Box::new(Current::new(slot, block));
         let own: *const Current<'_> = &raw const *current;
         let body = move |switch: &Switch, _| {
             // SAFETY: the box lives as long as the fiber.
@@ -119,14 +113,15 @@ impl Worker<'_> {
 
     fn resume(&mut self, slot: usize) {
         let (current, fiber) = &mut self.fibers[slot];
-        cpu::enter(current, || fiber.resume(true));
+        // SAFETY: `current` is the fiber's.
+        unsafe { cpu::enter(current, || fiber.resume(true)) };
     }
 
     /// Makes all waiting threads exit.
     fn cancel(&mut self) {
         for slot in 0..self.fibers.len() {
             if !self.block.state.borrow().idle.contains(&slot) {
-                self.fibers[slot].0.dead.set(true);
+                self.fibers[slot].0.kill();
                 self.resume(slot);
             }
         }
@@ -258,12 +253,12 @@ impl<'l> Threads<'l> {
 
     /// The body of a fiber: runs threads of one block after another.
     fn run(&self, current: &Current<'_>, switch: &Switch) {
-        self.state.borrow_mut().seats[current.slot].switch = Some(switch);
+        self.state.borrow_mut().seats[current.slot()].switch = Some(switch);
         loop {
             while let Some((number, thread)) = self.next_thread() {
                 self.run_thread(current, number, thread);
             }
-            self.state.borrow_mut().idle.push(current.slot);
+            self.state.borrow_mut().idle.push(current.slot());
             if !switch.suspend(()) {
                 return;
             }
@@ -292,8 +287,8 @@ impl<'l> Threads<'l> {
             block: self.index.get(),
             ..self.launch.place
         };
-        current.place.set(place);
-        current.dead.set(false);
+        // SAFETY: `next_thread` returns each index of the block once, and each block runs once.
+        unsafe { current.start(place) };
         let run = self.launch.run;
         let result = catch_unwind(AssertUnwindSafe(|| {
             let mut parameters = Parameters::new(self.launch.bytes, self.launch.places);
@@ -430,30 +425,30 @@ impl<'l> Threads<'l> {
 
     /// Returns the linear index of the running thread in its block.
     fn thread(current: &Current<'_>) -> u32 {
-        current.place.get().index_in_block()
+        current.place().index_in_block()
     }
 
     /// Suspends the thread, so that other threads run, until it is resumed.
     fn suspend(&self, current: &Current<'_>) {
-        let switch = self.state.borrow().seats[current.slot].switch;
+        let switch = self.state.borrow().seats[current.slot()].switch;
         let switch = switch.expect("a fiber has one while it runs");
         // SAFETY: the switch belongs to the running fiber.
         unsafe { &*switch }.suspend(());
-        if current.dead.get() {
+        if current.is_dead() {
             self.leave();
         }
     }
 
     /// Waits until `done` is set for the thread.
     fn wait(&self, current: &Current<'_>) {
-        while !std::mem::take(&mut self.state.borrow_mut().seats[current.slot].done) {
+        while !std::mem::take(&mut self.state.borrow_mut().seats[current.slot()].done) {
             self.suspend(current);
         }
     }
 
     fn fail_thread(&self, current: &Current<'_>, reason: CpuFault) -> ! {
         self.fail(reason);
-        current.dead.set(true);
+        current.kill();
         self.leave()
     }
 }
@@ -481,7 +476,8 @@ fn current<R>(f: impl FnOnce(&Current<'_>) -> R) -> R {
     cpu::with(f).expect("a thread of a kernel is running")
 }
 
-impl Block for Threads<'_> {
+// SAFETY: the functions follow their documentation.
+unsafe impl Block for Threads<'_> {
     fn leave(&self) -> ! {
         if std::thread::panicking() {
             // The thread no longer takes part in barriers and warp operations, and cannot exit by
@@ -517,17 +513,19 @@ impl Block for Threads<'_> {
             state.used |= 1 << number;
             let barrier = &mut state.barriers[number as usize];
             if waits {
-                barrier.waiting.push((current.slot, Self::thread(current)));
+                barrier
+                    .waiting
+                    .push((current.slot(), Self::thread(current)));
                 barrier.predicates += u32::from(predicate);
             } else {
                 barrier.arrived += 1;
             }
-            self.try_barrier(&mut state, number as usize, Some(current.slot));
+            self.try_barrier(&mut state, number as usize, Some(current.slot()));
             drop(state);
             if waits {
                 self.wait(current);
             }
-            self.state.borrow().seats[current.slot].arrived
+            self.state.borrow().seats[current.slot()].arrived
         })
     }
 
@@ -560,11 +558,11 @@ impl Block for Threads<'_> {
             let exchange = &mut exchanges[index];
             exchange.lanes.present |= 1 << lane;
             exchange.lanes.values[lane as usize] = value;
-            exchange.slots.push(current.slot);
-            try_exchange(&mut state, warp, index, Some(current.slot));
+            exchange.slots.push(current.slot());
+            try_exchange(&mut state, warp, index, Some(current.slot()));
             drop(state);
             self.wait(current);
-            self.state.borrow().seats[current.slot].lanes
+            self.state.borrow().seats[current.slot()].lanes
         })
     }
 
@@ -598,7 +596,7 @@ impl Block for Threads<'_> {
         current(|current| {
             if self.launch.stopped.load(Ordering::Relaxed) {
                 self.cancelled.set(true);
-                current.dead.set(true);
+                current.kill();
                 self.leave();
             }
             let mut state = self.state.borrow_mut();
@@ -608,7 +606,7 @@ impl Block for Threads<'_> {
                 std::thread::yield_now();
                 return;
             }
-            state.ready.push_back(current.slot);
+            state.ready.push_back(current.slot());
             drop(state);
             self.suspend(current);
         });
@@ -617,7 +615,7 @@ impl Block for Threads<'_> {
     fn end(&self, end: End<'_>) -> ! {
         current(|current| match end {
             End::Exit => {
-                current.dead.set(true);
+                current.kill();
                 self.leave()
             }
             End::Trap => self.fail_thread(current, CpuFault::Trap),

@@ -71,7 +71,7 @@ fn record(info: &PanicHookInfo<'_>) -> bool {
         })));
         // From here on the thread may only exit: it no longer takes part in barriers and warp
         // operations.
-        current.dead.set(true);
+        current.kill();
         first
     });
     recorded == Some(true)

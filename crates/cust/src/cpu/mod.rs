@@ -43,7 +43,9 @@ const MOST_SHARED: u32 = 227 << 10;
 /// Device memory, textures, clusters, cooperative launches, tensor cores, asynchronous copies and
 /// inline PTX are not supported on the CPU. A stack overflow in a kernel aborts the process, as in
 /// any host function. A `static` with `#[address_space(shared)]` is shared by all blocks, whereas
-/// `#[shared]` parameters and `shared_array!` are memory of each block.
+/// `#[shared]` parameters and `shared_array!` are memory of each block. The threads of a block
+/// share `thread_local!` variables; an initializer of such a variable must not wait for other
+/// threads of the block, which could initialize it meanwhile (`docs/decisions`, 97).
 ///
 /// # Errors
 ///

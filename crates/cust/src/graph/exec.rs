@@ -10,7 +10,7 @@ use cust_raw::{
 use super::{GraphBuffer, GraphBuilder, Kept, Node, Owned, kernel_checks, kernel_node};
 use crate::backend::Api;
 use crate::context::Context;
-use crate::error::{CudaResult, Error};
+use crate::error::{CudaResult, Error, GraphUpdateFailure};
 use crate::event::Event;
 use crate::function::Function;
 use crate::kernel::{Collector, Kernel, KernelType, LaunchConfig, check_block_size, doing};
@@ -302,26 +302,6 @@ impl<'m> GraphExec<'m> {
     }
 }
 
-/// The reason why a graph cannot be updated to another graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum GraphUpdateFailure {
-    /// The nodes or their dependencies differ.
-    Topology,
-    /// The kind of a node differs.
-    NodeType,
-    /// The kernel of a node cannot be replaced, for example by a kernel of another context.
-    Function,
-    /// A parameter of a node differs that cannot be changed.
-    Parameters,
-    /// Attributes of a node differ.
-    Attributes,
-    /// The driver does not support updating a node.
-    NotSupported,
-    /// Another reason, with the driver's code.
-    Other(u32),
-}
-
 impl GraphUpdateFailure {
     fn from_raw(raw: CUgraphExecUpdateResult) -> GraphUpdateFailure {
         use CUgraphExecUpdateResult as Raw;
@@ -337,22 +317,6 @@ impl GraphUpdateFailure {
             Raw::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED => GraphUpdateFailure::NotSupported,
             other => GraphUpdateFailure::Other(other.0),
         }
-    }
-}
-
-impl std::fmt::Display for GraphUpdateFailure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            GraphUpdateFailure::Topology => "the nodes or their dependencies differ",
-            GraphUpdateFailure::NodeType => "the kind of a node differs",
-            GraphUpdateFailure::Function => {
-                "the kernel of a node cannot be replaced by the new one"
-            }
-            GraphUpdateFailure::Parameters => "a parameter that cannot be changed differs",
-            GraphUpdateFailure::Attributes => "attributes of a node differ",
-            GraphUpdateFailure::NotSupported => "the driver does not support updating a node",
-            GraphUpdateFailure::Other(code) => return write!(f, "the driver's code {code}"),
-        })
     }
 }
 

@@ -74,9 +74,10 @@ use crate::memory::{
 use crate::tracker::Tracker;
 use cust_core::kernel::Args;
 
+pub use crate::error::GraphUpdateFailure;
 pub use capture::{CaptureMode, CapturedExec, CapturedGraph};
 pub use conditional::GraphCondition;
-pub use exec::{GraphExec, GraphUpdateFailure};
+pub use exec::GraphExec;
 pub use nodes::Scratch;
 
 /// Memory that nodes of a graph can use.
@@ -449,8 +450,8 @@ impl<'m> GraphBuilder<'m> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::BufferOfGraph`] if a
-    /// buffer belongs to another graph.
+    /// Returns [`Error::SizeMismatch`] if the lengths differ, [`Error::BufferOfGraph`] if a buffer
+    /// belongs to another graph, and [`Error::AliasedBuffer`] for a copy of a buffer to itself.
     pub fn copy<A, B>(&mut self, from: GraphBuffer<A>, to: GraphBuffer<B>) -> CudaResult<Node>
     where
         A: GraphMemory,
@@ -469,6 +470,7 @@ impl<'m> GraphBuilder<'m> {
             (self.own(from.id, doing)?, Access::Read),
             (self.own(to.id, doing)?, Access::Write),
         ];
+        refuse_aliases(&uses)?;
         if bytes == 0 {
             return self.join(uses);
         }

@@ -11,11 +11,11 @@ use cust_raw::{
 };
 
 use super::{AnyBuffer, GraphBuffer, GraphBuilder, GraphMemory, Kept, Node, Scope};
+use crate::backend::c_name;
 use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::kernel::InGraph;
 use crate::memory::{DeviceCopy, Zeroable, check_alignment};
-use crate::module::c_name;
 use crate::stream::StreamValue;
 
 /// Memory that a graph allocates and frees during each launch: see [`GraphBuilder::scratch`]. It

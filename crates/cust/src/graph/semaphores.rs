@@ -19,7 +19,8 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`] if the semaphore belongs to another context.
+    /// Returns [`WrongContext`](crate::error::Error::WrongContext) if the semaphore belongs to
+    /// another context.
     pub fn signal_semaphore(
         &mut self,
         semaphore: &Arc<ExternalSemaphore>,
@@ -53,7 +54,8 @@ impl GraphBuilder<'_> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`] if the semaphore belongs to another context.
+    /// Returns [`WrongContext`](crate::error::Error::WrongContext) if the semaphore belongs to
+    /// another context.
     pub fn wait_semaphore(
         &mut self,
         semaphore: &Arc<ExternalSemaphore>,

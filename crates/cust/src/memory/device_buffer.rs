@@ -164,23 +164,6 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         DeviceSliceMut::new(self.range())
     }
 
-    /// Views all elements as rows of `width` elements, for a kernel parameter of type
-    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
-    ///
-    /// The last row may be shorter. Widths above 2⁴⁰ are clamped to 2⁴⁰.
-    pub fn rows_mut(&mut self, width: usize) -> crate::kernel::RowsMut<'_, T> {
-        crate::kernel::RowsMut::new(self.as_mut_slice(), width)
-    }
-
-    /// Views all elements as layers of `height` rows of `width` elements, for a kernel parameter of
-    /// type `PerThread3d`.
-    ///
-    /// The last layer may be shorter. If a layer would have more than 2⁴⁰ elements, `height` is
-    /// clamped to the number of rows in the buffer.
-    pub fn volume_mut(&mut self, width: usize, height: usize) -> crate::kernel::VolumeMut<'_, T> {
-        crate::kernel::VolumeMut::new(self.as_mut_slice(), width, height)
-    }
-
     /// Borrows a range of the elements as a slice.
     ///
     /// # Errors

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use cust_raw::CUmipmappedArray;
 
-use super::pitched::{Array, ArrayElement, ArrayFlags, Extent, array_description};
+use super::pitched::{Array, ArrayElement, ArrayFlags, ArrayMut, Extent, array_description};
 use crate::context::Context;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 
 /// A mipmapped array, whose mip levels are [`Array`]s.
 ///
@@ -47,13 +47,15 @@ impl<T: ArrayElement> MipmappedArray<T> {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device does not support the extent or the flags, or if
-    /// there are more levels than halvings down to one element.
+    /// Returns [`Error::Extent`] for an extent that contradicts itself, and for zero levels or more
+    /// levels than halvings down to one element; and the driver's error if the device does not
+    /// support the extent or the flags.
     pub fn new(extent: impl Into<Extent>, levels: u32, flags: ArrayFlags) -> CudaResult<Self> {
         let (context, extent) = (Context::current("creating an array")?, extent.into());
         let doing = || format!("creating an array of {extent:?} with {levels} levels");
         let api = context.bind()?;
-        let descriptor = array_description::<T>(extent, flags);
+        let descriptor = array_description::<T>(extent, flags)?;
+        check_levels(extent, levels)?;
         let mut handle = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe {
@@ -100,11 +102,12 @@ impl<T: ArrayElement> MipmappedArray<T> {
             };
             api.check(result, || format!("looking up level {level} of an array"))?;
             let half = |size: usize| (size >> level).max(1);
-            let layered = flags.contains(ArrayFlags::LAYERED);
+            // All mip levels have all layers, and all faces of a cube.
+            let layers = flags.intersects(ArrayFlags::LAYERED | ArrayFlags::CUBEMAP);
             let extent = Extent {
                 width: half(extent.width),
                 height: half(extent.height),
-                depth: if layered {
+                depth: if layers {
                     extent.depth
                 } else {
                     half(extent.depth)
@@ -128,10 +131,23 @@ impl<T: ArrayElement> MipmappedArray<T> {
         self.levels.get(level)
     }
 
-    /// Returns a mip level as a mutable array, or `None` if another reference to the level exists,
-    /// such as that of a texture.
-    pub fn level_mut(&mut self, level: usize) -> Option<&mut Array<T>> {
-        self.levels.get_mut(level).and_then(Arc::get_mut)
+    /// Borrows a mip level mutably. Returns `None` if another reference to the level exists, such
+    /// as that of a texture.
+    ///
+    /// The borrow gives access to the elements, but cannot replace the level by another array: a
+    /// texture of the mipmapped array depends on the work that uses its own levels.
+    ///
+    /// ```compile_fail,E0596
+    /// use cust::memory::MipmappedArray;
+    ///
+    /// fn exchange(a: &mut MipmappedArray<f32>, b: &mut MipmappedArray<f32>) {
+    ///     let (mut a, mut b) = (a.level_mut(0).unwrap(), b.level_mut(0).unwrap());
+    ///     std::mem::swap(&mut *a, &mut *b);
+    /// }
+    /// ```
+    pub fn level_mut(&mut self, level: usize) -> Option<ArrayMut<'_, T>> {
+        let level = self.levels.get_mut(level).and_then(Arc::get_mut)?;
+        Some(ArrayMut::new(level))
     }
 
     /// Returns the driver's handle.
@@ -143,6 +159,26 @@ impl<T: ArrayElement> MipmappedArray<T> {
     pub fn context(&self) -> &Context {
         &self.raw.context
     }
+}
+
+/// Returns an error if an array of this extent cannot have this number of mip levels. The driver
+/// would clamp the number, so that the array had other levels than this crate assumes.
+pub(crate) fn check_levels(extent: Extent, levels: u32) -> CudaResult<()> {
+    let Extent {
+        width,
+        height,
+        depth,
+        ..
+    } = extent;
+    let most = usize::BITS - width.max(height).max(depth).leading_zeros();
+    if (1..=most).contains(&levels) {
+        return Ok(());
+    }
+    Err(Error::Extent {
+        doing: "creating a mipmapped array",
+        sizes: [width, height, depth],
+        reason: format!("it has 1 to {most} mip levels, not {levels}"),
+    })
 }
 
 impl Drop for Raw {

@@ -42,6 +42,7 @@ mod pitched;
 mod pointer;
 mod pool;
 pub mod raw;
+mod stream_value;
 pub(crate) mod transfer;
 mod unified;
 
@@ -62,8 +63,12 @@ pub use growable::GrowableBuffer;
 pub use locked::LockedBuffer;
 pub use mipmapped::MipmappedArray;
 #[cfg(unix)]
+pub(crate) use mipmapped::check_levels;
+#[cfg(unix)]
 pub(crate) use pitched::array_description;
-pub use pitched::{Array, ArrayElement, ArrayFlags, Extent, Parts, PitchedBuffer, Volume};
+pub use pitched::{
+    Array, ArrayElement, ArrayFlags, ArrayMut, Extent, Parts, PitchedBuffer, Volume,
+};
 pub use pointer::DevicePointer;
 pub use pool::{MemoryPool, PoolAttribute};
 pub use raw::*;

@@ -15,7 +15,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     ///
     /// Returns [`Error::SizeMismatch`](crate::error::Error::SizeMismatch) if the lengths differ,
-    /// and the driver's error if the copy fails.
+    /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) if one buffer is in the memory of
+    /// the emulator and the other in that of a GPU, and the driver's error if the copy fails.
     pub fn copy_from_peer(&mut self, source: &DeviceBuffer<T>) -> CudaResult<()> {
         let (to, from) = (self.range(), source.range());
         let bytes = copy_size::<T>(ON_DEVICE, from.len, to.len)?;
@@ -23,10 +24,11 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
             return Ok(());
         }
         let (to_context, from_context) = (to.context(), from.context());
+        let doing = || format!("copying {bytes} bytes from {from_context:?} to {to_context:?}");
+        to_context.bind_with(from_context, doing)?;
         // Streams of different contexts are not ordered with each other, so the host waits.
         from.tracker.settle(Access::Read)?;
         let write = Dependency::new(to.tracker, Access::Write, to.address, bytes);
-        let doing = || format!("copying {bytes} bytes from {from_context:?} to {to_context:?}");
         // SAFETY: both buffers have `bytes` bytes, and other work can only read `source` meanwhile.
         unsafe {
             crate::tracker::run(to_context, &[write], doing, |api, stream| {

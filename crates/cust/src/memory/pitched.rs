@@ -197,6 +197,7 @@ mod sealed {
     pub trait Sealed {}
     impl<T> Sealed for super::PitchedBuffer<T> {}
     impl<T> Sealed for super::Array<T> {}
+    impl<T> Sealed for super::ArrayMut<'_, T> {}
 }
 
 /// The memory of a [`Volume`].
@@ -555,23 +556,65 @@ unsafe impl<T: Send> Send for Array<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Array<T> {}
 
-/// Returns the driver's description of an array.
+/// Returns the driver's description of an array, or an error if the extent contradicts itself: the
+/// driver's array would have another number of elements than this crate assumes.
 pub(crate) fn array_description<T: ArrayElement>(
     extent: Extent,
     flags: ArrayFlags,
-) -> CUDA_ARRAY3D_DESCRIPTOR {
+) -> CudaResult<CUDA_ARRAY3D_DESCRIPTOR> {
+    check_array(extent, flags, size_of::<T>())?;
     // The driver distinguishes missing dimensions (0) from dimensions of one element. A 1D layered
     // array has no height, but a depth.
     let layered = flags.contains(ArrayFlags::LAYERED);
     let flat = extent.dimensions == 1 || (layered && extent.height == 1);
     let deep = layered || extent.dimensions == 3;
-    CUDA_ARRAY3D_DESCRIPTOR {
+    Ok(CUDA_ARRAY3D_DESCRIPTOR {
         Width: extent.width,
         Height: if flat { 0 } else { extent.height },
         Depth: if deep { extent.depth } else { 0 },
         Format: T::FORMAT,
         NumChannels: T::CHANNELS,
         Flags: flags.bits(),
+    })
+}
+
+/// Returns an error for an extent that contradicts itself, and for flags that this crate does not
+/// define: the driver has flags for arrays without memory.
+fn check_array(extent: Extent, flags: ArrayFlags, element: usize) -> CudaResult<()> {
+    let sizes = [extent.width, extent.height, extent.depth];
+    let refuse = |reason: String| {
+        Err(Error::Extent {
+            doing: "creating an array",
+            sizes,
+            reason,
+        })
+    };
+    let unknown = flags.bits() & !ArrayFlags::all().bits();
+    if unknown != 0 {
+        return refuse(format!("the flags {unknown:#x} are not supported"));
+    }
+    let dimensions = extent.dimensions;
+    if !(1..=3).contains(&dimensions) {
+        return refuse(format!(
+            "it has {dimensions} dimensions, and must have 1 to 3"
+        ));
+    }
+    if sizes.contains(&0) {
+        return refuse("each size must be at least 1".to_owned());
+    }
+    let deep = flags.contains(ArrayFlags::LAYERED) || dimensions == 3;
+    let missing = (dimensions == 1 && extent.height != 1) || (!deep && extent.depth != 1);
+    if missing {
+        return refuse(format!(
+            "it has {dimensions} dimensions, so its size along the others must be 1"
+        ));
+    }
+    let bytes = (extent.elements().ok()).and_then(|elements| elements.checked_mul(element));
+    match bytes.filter(|&bytes| isize::try_from(bytes).is_ok()) {
+        Some(_) => Ok(()),
+        None => refuse(format!(
+            "elements of {element} bytes are larger than the address space"
+        )),
     }
 }
 
@@ -581,11 +624,12 @@ impl<T: ArrayElement> Array<T> {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device does not support the extent or the flags.
+    /// Returns [`Error::Extent`] for an extent that contradicts itself, and the driver's error if
+    /// the device does not support the extent or the flags.
     pub fn new(extent: impl Into<Extent>, flags: ArrayFlags) -> CudaResult<Self> {
         let (context, extent) = (Context::current("creating an array")?, extent.into());
         let api = context.bind()?;
-        let descriptor = array_description::<T>(extent, flags);
+        let descriptor = array_description::<T>(extent, flags)?;
         let mut raw = std::ptr::null_mut();
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuArray3DCreate_v2(&mut raw, &descriptor) };
@@ -674,6 +718,49 @@ impl<T> Volume<T> for Array<T> {
             place: Place::Array(self.raw),
             tracker: &self.tracker,
         }
+    }
+}
+
+/// A mutable borrow of an [`Array`] that gives access to its elements, but cannot replace it by
+/// another array.
+pub struct ArrayMut<'a, T>(&'a mut Array<T>);
+
+impl<'a, T: ArrayElement> ArrayMut<'a, T> {
+    pub(super) fn new(array: &'a mut Array<T>) -> Self {
+        ArrayMut(array)
+    }
+
+    /// Copies `source`, which contains the rows contiguously, into the array, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::SizeMismatch`] if the number of elements differs.
+    pub fn copy_from(&mut self, source: &[T]) -> CudaResult<()> {
+        self.0.copy_from(source)
+    }
+}
+
+impl<T> std::ops::Deref for ArrayMut<'_, T> {
+    type Target = Array<T>;
+
+    fn deref(&self) -> &Array<T> {
+        self.0
+    }
+}
+
+impl<T> Volume<T> for ArrayMut<'_, T> {
+    fn extent(&self) -> Extent {
+        self.0.extent
+    }
+
+    fn parts(&self) -> Parts<'_> {
+        self.0.parts()
+    }
+}
+
+impl<T> std::fmt::Debug for ArrayMut<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }
 

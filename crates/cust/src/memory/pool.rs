@@ -4,16 +4,105 @@
 //! pool that the program configures.
 
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cust_raw::{
     CUmemAllocationType, CUmemLocationType, CUmemPool_attribute, CUmemPoolProps, CUmemoryPool,
+    CUresult,
 };
 
 use super::device_buffer::allocate_from;
 use super::{DeviceBuffer, DeviceCopy, Zeroable, byte_size, elements_text};
-use crate::context::Context;
+use crate::backend::Api;
+use crate::context::{Context, Extension, Handle, Slot};
+use crate::device::DeviceAttribute;
 use crate::error::CudaResult;
+
+/// The reciprocal of the fraction of device memory that the pool keeps after it was freed.
+const KEPT_FRACTION: usize = 16;
+
+/// The pool of a context, or `None` if the device does not support memory pools; created on first
+/// use.
+#[derive(Default)]
+struct DefaultPool(OnceLock<Option<Handle<CUmemoryPool>>>);
+
+impl Slot for DefaultPool {
+    const SLOT: usize = 3;
+}
+
+impl Extension for DefaultPool {
+    fn release(&mut self, api: &Api) {
+        if let Some(Handle(pool)) = self.0.take().flatten() {
+            // SAFETY: created once, destroyed once. The driver releases the pool after the last of
+            // its allocations is freed.
+            let _ = unsafe { api.driver.cuMemPoolDestroy(pool) };
+        }
+    }
+}
+
+impl Context {
+    /// Returns the pool that device memory is allocated from, or `None` if the device does not
+    /// support memory pools.
+    pub(crate) fn pool(&self) -> Option<CUmemoryPool> {
+        let pool = self
+            .extension::<DefaultPool>()
+            .0
+            .get_or_init(|| self.make_pool().map(Handle));
+        pool.map(|Handle(pool)| pool)
+    }
+
+    fn make_pool(&self) -> Option<CUmemoryPool> {
+        let api = self.bind().ok()?;
+        let device = self.device();
+        let supported = device
+            .get_attribute(DeviceAttribute::MemoryPoolsSupported)
+            .ok()?;
+        if supported == 0 {
+            return None;
+        }
+        // SAFETY: all-zero bytes are valid for these integers.
+        let mut properties: CUmemPoolProps = unsafe { std::mem::zeroed() };
+        properties.allocType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+        properties.location.type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        properties.location.id = device.raw;
+        let mut pool = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call.
+        let result = unsafe { api.driver.cuMemPoolCreate(&mut pool, &properties) };
+        if result != CUresult::CUDA_SUCCESS {
+            return None;
+        }
+        // Keep freed memory up to a fraction of the device's memory. The host waits for
+        // allocations, so an allocation must not depend on a free in a busy stream.
+        let mut kept = (device.total_memory().unwrap_or(0) / KEPT_FRACTION) as u64;
+        let mut no = 0i32;
+        use cust_raw::CUmemPool_attribute as Attribute;
+        let threshold = Attribute::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+        let dependencies = Attribute::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES;
+        // SAFETY: the values have the attributes' types. Errors are ignored: the attributes affect
+        // only performance.
+        unsafe {
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, threshold, (&raw mut kept).cast());
+            let _ = api
+                .driver
+                .cuMemPoolSetAttribute(pool, dependencies, (&raw mut no).cast());
+        }
+        Some(pool)
+    }
+
+    /// Releases freed device memory that is kept for later buffers to the system, except for `keep`
+    /// bytes.
+    pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
+        let api = self.bind()?;
+        let Some(pool) = self.pool() else {
+            return Ok(());
+        };
+        // SAFETY: the pool is alive.
+        let result = unsafe { api.driver.cuMemPoolTrimTo(pool, keep) };
+        api.check(result, || "trimming the memory pool".to_owned())
+    }
+}
 
 /// An attribute of a memory pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

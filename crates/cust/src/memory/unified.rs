@@ -162,17 +162,21 @@ pub enum MemoryLocation {
 }
 
 impl MemoryLocation {
-    fn raw(self) -> CUmemLocation {
-        match self {
+    /// Returns the driver's description, for memory of `context`.
+    fn raw(self, context: &Context, doing: impl FnOnce() -> String) -> CudaResult<CUmemLocation> {
+        Ok(match self {
             MemoryLocation::Host => CUmemLocation {
                 type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST,
                 id: 0,
             },
-            MemoryLocation::Device(device) => CUmemLocation {
-                type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-                id: device.as_raw(),
-            },
-        }
+            MemoryLocation::Device(device) => {
+                context.device().require_same_backend(&device, doing)?;
+                CUmemLocation {
+                    type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
+                    id: device.as_raw(),
+                }
+            }
+        })
     }
 }
 
@@ -181,7 +185,8 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device does not support the advice.
+    /// Returns the driver's error if the device does not support the advice, and
+    /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) for a device of another backend.
     pub fn advise(&self, advice: MemoryAdvice) -> CudaResult<()> {
         use CUmem_advise as A;
         let (advice_raw, location) = match advice {
@@ -201,15 +206,17 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         if bytes == 0 {
             return Ok(());
         }
-        let own = MemoryLocation::Device(self.tracker.context().device());
-        let api = self.tracker.context().bind()?;
+        let context = self.tracker.context();
+        let own = MemoryLocation::Device(context.device());
+        let doing = || format!("advising the driver of {advice:?}");
+        let location = location.unwrap_or(own).raw(context, doing)?;
+        let api = context.bind()?;
         // SAFETY: the range is this buffer's allocation.
         let result = unsafe {
-            let location = location.unwrap_or(own).raw();
             api.driver
                 .cuMemAdvise_v2(range.address, bytes, advice_raw, location)
         };
-        api.check(result, || format!("advising the driver of {advice:?}"))
+        api.check(result, doing)
     }
 
     /// Enqueues a migration of the memory to the location where it will be used. This affects
@@ -217,8 +224,9 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if the device does not support prefetching, and
-    /// [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
+    /// Returns the driver's error if the device does not support prefetching,
+    /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) for a device of another backend,
+    /// and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
     pub fn prefetch(&self, to: MemoryLocation, stream: &Stream) -> CudaResult<()> {
         let range = self.range();
         let bytes = range.len * size_of::<T>();
@@ -226,13 +234,13 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
             return Ok(());
         }
         let doing = || format!("enqueuing a prefetch of {bytes} bytes to {to:?}");
+        let to = to.raw(self.tracker.context(), doing)?;
         let read = Dependency::new(range.tracker, Access::Read, range.address, bytes);
         // SAFETY: the range is this buffer's allocation, which stays alive while the work is
         // pending.
         unsafe {
             let refused = Captured::Refused;
             tracker::enqueue(stream.inner(), &[read], refused, doing, |api, stream| {
-                let to = to.raw();
                 api.driver
                     .cuMemPrefetchAsync_v2(range.address, bytes, to, 0, stream)
             })

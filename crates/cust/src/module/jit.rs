@@ -99,7 +99,8 @@ impl JitOptions {
                 self.push_value(CUjit_option::CU_JIT_TARGET_FROM_CUCONTEXT, 0);
             }
             ModuleJitOption::Target(JitTarget(major, minor)) => {
-                self.push_value(CUjit_option::CU_JIT_TARGET, major * 10 + minor);
+                let target = major.saturating_mul(10).saturating_add(minor);
+                self.push_value(CUjit_option::CU_JIT_TARGET, target);
             }
             ModuleJitOption::Fallback(fallback) => {
                 let CUjit_fallback(value) = match fallback {

@@ -5,12 +5,12 @@ use std::ffi::CStr;
 
 use cust_raw::{CUkernel, CUlibrary, CUresult};
 
-use super::c_name;
+use super::FunctionAttribute;
 use super::jit::{JitOptions, ModuleJitOption};
 use crate::backend::Api;
+use crate::backend::c_name;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::function::FunctionAttribute;
 
 /// Device code that is loaded independently of a context.
 ///
@@ -50,11 +50,10 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error with the compiler's log if the PTX is invalid.
+    /// Returns [`Error::InvalidPtx`] for a string that is not PTX, and the driver's error with the
+    /// compiler's log if the PTX is invalid.
     pub fn from_ptx(ptx: impl AsRef<str>, options: &[ModuleJitOption]) -> CudaResult<Library> {
-        let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
-        text.push(0);
-        Library::load(&text, options)
+        Library::load(&super::load::terminated(ptx.as_ref())?, options)
     }
 
     /// Loads a cubin.

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use cust_raw::{CUjitInputType, CUlinkState};
 
+use super::Module;
 use super::jit::{JitOptions, ModuleJitOption};
-use super::{Module, c_name};
-use crate::backend::Backend;
+use crate::backend::{Backend, c_name};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 
@@ -112,11 +112,11 @@ impl Linker {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error with the linker's log if the PTX is invalid.
+    /// Returns [`Error::InvalidPtx`] for a string that is not PTX, and the driver's error with the
+    /// linker's log if the PTX is invalid.
     pub fn add_ptx(&mut self, ptx: impl AsRef<str>) -> CudaResult<()> {
-        let mut text = ptx.as_ref().trim_end_matches('\0').as_bytes().to_vec();
-        text.push(0);
-        // SAFETY: the driver parses the PTX, which is NUL-terminated.
+        let text = super::load::terminated(ptx.as_ref())?;
+        // SAFETY: it is PTX, which the driver parses, and NUL-terminated.
         unsafe { self.add(LinkInput::Ptx, &text) }
     }
 
@@ -188,23 +188,26 @@ impl Linker {
         // SAFETY: the pointers are valid for the call.
         let result = unsafe { api.driver.cuLinkComplete(self.raw, &mut image, &mut size) };
         self.explain(api.check(result, || "linking".to_owned()))?;
+        if image.is_null() {
+            return Ok(Vec::new());
+        }
         // SAFETY: the image lives as long as the linker.
         Ok(unsafe { std::slice::from_raw_parts(image.cast::<u8>(), size) }.to_vec())
     }
 
-    /// Links the inputs, and loads the image.
+    /// Links the inputs, and loads the image into the linker's context.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Linker::complete`] and [`Module::from_cubin`].
     pub fn load(self) -> CudaResult<Module> {
-        let emulated = self.context.backend() == Backend::Emulator;
+        let context = self.context.clone();
         let image = self.complete()?;
-        if emulated {
-            return Module::from_ptx(String::from_utf8_lossy(&image), &[]);
-        }
-        // SAFETY: the driver's linker produced the image.
-        unsafe { Module::from_cubin(image, &[]) }
+        context.with_current(|| match context.backend() {
+            Backend::Emulator => Module::from_ptx(String::from_utf8_lossy(&image), &[]),
+            // SAFETY: the driver's linker produced the image.
+            Backend::Gpu => unsafe { Module::from_cubin(image, &[]) },
+        })
     }
 
     /// Adds the linker's log to an error.

@@ -81,9 +81,7 @@ impl Module {
                 return Ok(module);
             }
         }
-        let mut text = Vec::with_capacity(ptx.len() + 1);
-        text.extend_from_slice(ptx.as_bytes());
-        text.push(0);
+        let text = terminated(ptx)?;
         let mut jit = JitOptions::new(options);
         let raw = load_image(&context, &text, &mut jit, "loading a module from PTX")
             .map_err(|error| explain_ptx_error(&context, error, ptx, &jit))?;
@@ -347,9 +345,11 @@ fn invalid_ptx(reason: impl Into<String>, code: Option<CudaError>, log: &str) ->
     }))
 }
 
-/// Returns an error for a string that is obviously not PTX, with a better message than the
-/// driver's.
-fn check_is_ptx(text: &str) -> CudaResult<()> {
+/// Returns an error for a string that is not PTX.
+///
+/// The driver chooses the format of an image by its first bytes: it would load a string that begins
+/// with `\x7fELF` as machine code, which safe functions must not load.
+pub(super) fn check_is_ptx(text: &str) -> CudaResult<()> {
     if let Some(position) = text.find('\0') {
         let reason = format!("there is a NUL byte in it, at {position}");
         return Err(invalid_ptx(reason, None, ""));
@@ -357,13 +357,31 @@ fn check_is_ptx(text: &str) -> CudaResult<()> {
     if text.trim().is_empty() {
         return Err(invalid_ptx("it is empty", None, ""));
     }
+    let start = text.trim_ascii_start();
+    let refuse = |reason: &str| {
+        let first: String = start.chars().take(60).collect();
+        let first = first.lines().next().unwrap_or_default().escape_debug();
+        let reason = format!("it is not PTX: {reason}; it begins with `{first}`");
+        Err(invalid_ptx(reason, None, ""))
+    };
     if ptx::header(text).version.is_none() {
-        let first: String = text.trim_start().chars().take(60).collect();
-        let first = first.lines().next().unwrap_or_default();
-        let reason = format!("it is not PTX: it has no `.version`; it begins with `{first}`");
-        return Err(invalid_ptx(reason, None, ""));
+        return refuse("it has no `.version`");
+    }
+    // The first token after comments is `.version`.
+    if !start.starts_with(['.', '/']) {
+        return refuse("it begins with neither a directive nor a comment");
     }
     Ok(())
+}
+
+/// Returns checked PTX with a terminating NUL byte, as the driver takes it.
+pub(super) fn terminated(ptx: &str) -> CudaResult<Vec<u8>> {
+    let ptx = ptx.trim_end_matches('\0');
+    check_is_ptx(ptx)?;
+    let mut text = Vec::with_capacity(ptx.len() + 1);
+    text.extend_from_slice(ptx.as_bytes());
+    text.push(0);
+    Ok(text)
 }
 
 fn explain_ptx_error(context: &Context, error: Error, ptx: &str, jit: &JitOptions) -> Error {

@@ -8,8 +8,9 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use super::{Module, c_name};
+use super::Module;
 use crate::backend::Backend;
+use crate::backend::c_name;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 
@@ -167,8 +168,9 @@ impl LtoLinker {
         let library = library()?;
         // nvJitLink aborts the process for architectures that never existed.
         let number = arch.strip_prefix("sm_").and_then(|name| {
-            let digits = name.trim_end_matches(['a', 'f']);
-            digits.parse::<u32>().ok()
+            let digits = name.strip_suffix(['a', 'f']).unwrap_or(name);
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| digits.parse::<u32>().ok()).flatten()
         });
         if number.is_none_or(|number| number < OLDEST) {
             return Err(Error::Linker {

@@ -45,6 +45,7 @@
 
 mod device_runtime;
 mod embedded;
+pub(crate) mod function;
 mod global;
 mod jit;
 mod library;
@@ -55,18 +56,16 @@ mod program;
 mod symbol;
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex};
 
 use bytemuck::AnyBitPattern;
-use cust_core::kernel::Access;
+use cust_core::kernel::{Access, Kernel as KernelType};
 use cust_raw::{CUfunction, CUmodule, CUresult};
 
-use crate::backend::Api;
+use crate::backend::{Api, c_name};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::function::{Function, Kernel};
-use crate::kernel::KernelType;
 use crate::memory::{CopyDestination, DeviceCopy};
 use crate::report::Report;
 use crate::stack::{Need, read_record};
@@ -76,6 +75,7 @@ pub use device_runtime::DEVICE_RUNTIME_VARIABLE;
 pub use embedded::{Embedded, Image, Parts};
 #[doc(hidden)]
 pub use embedded::{check_name, macros};
+pub use function::{Function, FunctionAttribute};
 pub use global::{Global, GlobalMut};
 pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
@@ -85,6 +85,7 @@ pub(crate) use program::own_kernel;
 pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};
 
+use function::Kernel;
 use ptx::Entry;
 
 /// Device code loaded into a context: kernels and global variables.
@@ -359,13 +360,6 @@ impl Module {
     }
 }
 
-/// Converts a name to a C string.
-pub(crate) fn c_name(name: &str) -> CudaResult<CString> {
-    CString::new(name).map_err(|_| Error::NulInName {
-        name: name.to_owned(),
-    })
-}
-
 /// Returns the sizes of a kernel's parameters, or `None` for drivers that do not provide them
 /// (before CUDA 12.4).
 fn parameters_from_driver(api: &Api, function: CUfunction) -> Option<Vec<usize>> {
@@ -400,20 +394,26 @@ impl Drop for Module {
         if self.tracker.settle(Access::Write).is_err() {
             return;
         }
-        let api = self.context().bind();
-        if let Ok(api) = api {
-            // SAFETY: loaded once, unloaded once; functions and symbols borrow the module. An
-            // error means that the context is gone, and the module with it.
-            let _ = unsafe { api.driver.cuModuleUnload(self.raw) };
-        }
+        // Before the module is unloaded, because other threads write to its variables: a wait arms
+        // the report, and a launch sets the end of the stack. Later, the addresses may belong to
+        // other memory.
         if self.has_stacks {
             self.context().remove_stack(self.raw);
         }
         if let Some(report) = &self.report {
             self.context().remove_report(report);
-            if let Ok(api) = api {
-                report.free(api);
-            }
+        }
+        // An error means that the context is gone, and the module and the report with it.
+        let Ok(api) = self.context().bind() else {
+            return;
+        };
+        // SAFETY: loaded once, unloaded once; functions and symbols borrow the module.
+        let unloaded = unsafe { api.driver.cuModuleUnload(self.raw) };
+        // Kernels of a module that is still loaded may write its report.
+        if let Some(report) = &self.report
+            && unloaded == CUresult::CUDA_SUCCESS
+        {
+            report.free(api);
         }
     }
 }

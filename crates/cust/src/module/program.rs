@@ -12,14 +12,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock};
 
 use cust_core::global::Global as GlobalType;
+use cust_core::kernel::Kernel as KernelType;
 
 use super::embedded::Arch;
-use super::{Global, Module};
+use super::{Function, Global, Module};
 use crate::backend::Backend;
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
-use crate::function::Function;
-use crate::kernel::KernelType;
 
 /// The address and length of an image.
 #[repr(C)]

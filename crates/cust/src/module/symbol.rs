@@ -5,7 +5,8 @@ use std::marker::PhantomData;
 
 use cust_raw::CUdeviceptr;
 
-use super::{Module, c_name};
+use super::Module;
+use crate::backend::c_name;
 use crate::error::CudaResult;
 use crate::memory::{CopyDestination, DeviceCopy, DevicePointer, RangeOnDevice, transfer};
 

@@ -18,11 +18,13 @@ use cust_core::report::{
 use super::{Analysis, demangle};
 use crate::{Error, Item, Module, Statement};
 
-/// The prefix of the names of records; a kernel's name follows. A record is two `u32`: the stack
-/// size in bytes, and 1 if the kernel is recursive.
-pub const RECORD_PREFIX: &str = "__cuda_std_stack_of_";
+pub use cust_core::stack::RECORD_PREFIX;
+
 /// The 8-byte variable with the address of the end of the stack.
-pub const FLOOR: &str = "__cuda_std_stack_floor";
+pub const FLOOR: &str = match cust_core::stack::FLOOR.to_str() {
+    Ok(name) => name,
+    Err(_) => panic!("the name is ASCII"),
+};
 /// The variable with the launches in which a thread panicked.
 const LAUNCHES: &str = "__cuda_std_panicked_launches";
 

@@ -288,7 +288,7 @@ fn pyramid_of_pictures() -> Outcome {
     const SIDE: usize = 32;
     let first = floats(SIDE * SIDE);
     let mut array = MipmappedArray::<f32>::new((SIDE, SIDE), 6, ArrayFlags::SURFACE_LDST)?;
-    let level = array.level_mut(0).ok_or("nobody else has it")?;
+    let mut level = array.level_mut(0).ok_or("nobody else has it")?;
     level.copy_from(&first)?;
     let filters = TextureConfig {
         filter: FilterMode::Linear,

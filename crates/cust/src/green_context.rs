@@ -5,7 +5,7 @@
 //! # Examples
 //!
 //! ```
-//! use cust::green::GreenContext;
+//! use cust::green_context::GreenContext;
 //! use cust::prelude::*;
 //!
 //! let context = cust::quick_init_on(Backend::Emulator)?;
@@ -28,7 +28,7 @@ use cust_raw::{
 
 use crate::context::Context;
 use crate::device::Device;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 use crate::event::Event;
 use crate::stream::Stream;
 
@@ -87,6 +87,8 @@ impl Multiprocessors {
     /// Returns the driver's error if there are fewer than `least` multiprocessors.
     pub fn split(&self, groups: u32, least: u32) -> CudaResult<(Vec<Multiprocessors>, Self)> {
         let api = self.device.api;
+        // There are at most as many groups as multiprocessors.
+        let groups = groups.min(self.count());
         let mut count = groups;
         let mut list = vec![self.raw; groups as usize];
         let mut rest = self.raw;
@@ -117,9 +119,9 @@ pub struct GreenContext {
     inner: Arc<Inner>,
 }
 
-/// The green context, kept alive by its streams.
+/// The green context, which its streams keep alive.
 #[derive(Debug)]
-pub(crate) struct Inner {
+struct Inner {
     raw: CUgreenCtx,
     context: Context,
 }
@@ -134,10 +136,15 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error if `parts` is empty, or contains multiprocessors of another
-    /// device or of different splits.
+    /// Returns the driver's error if `parts` is empty, or contains multiprocessors of different
+    /// splits, and [`Error::WrongContext`] if it contains those
+    /// of another device.
     pub fn new(context: &Context, parts: &[Multiprocessors]) -> CudaResult<GreenContext> {
         let doing = || format!("creating a green context of {parts:?}");
+        // The driver trusts the descriptions, which are its own data.
+        if parts.iter().any(|part| part.device != context.device()) {
+            return Err(Error::WrongContext { doing: doing() });
+        }
         let api = context.bind()?;
         if parts.is_empty() {
             // Drivers abort the process instead of returning an error.
@@ -183,11 +190,7 @@ impl GreenContext {
                 .cuGreenCtxStreamCreate(&mut raw, self.inner.raw, flags, priority)
         };
         api.check(result, || "creating a stream of a green context".to_owned())?;
-        Ok(Stream::of_green(
-            raw,
-            context.clone(),
-            Arc::clone(&self.inner),
-        ))
+        Ok(Stream::of_raw(raw, context.clone(), self.inner.clone()))
     }
 
     /// Returns the context's multiprocessors.
@@ -217,7 +220,7 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// Returns [`Error::WrongContext`] if the event belongs to
     /// another context, and the driver's error if it does not support the operation.
     pub fn record(&self, event: &Event) -> CudaResult<()> {
         let doing = || "recording an event after the work of a green context".to_owned();
@@ -231,7 +234,7 @@ impl GreenContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
+    /// Returns [`Error::WrongContext`] if the event belongs to
     /// another context.
     pub fn wait(&self, event: &Event) -> CudaResult<()> {
         let doing = || "making a green context wait for an event".to_owned();

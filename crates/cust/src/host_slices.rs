@@ -8,13 +8,13 @@
 use std::ffi::c_void;
 
 use cust_core::kernel::{Access, HostMemory};
-use cust_raw::{CUresult, CUstream};
+use cust_raw::CUresult;
 use smallvec::SmallVec;
 
-use crate::backend::Api;
 use crate::error::{CudaResult, Error};
 use crate::memory::MOST_ALIGNMENT;
-use crate::stream::{Stream, StreamInner};
+use crate::report::Waited;
+use crate::stream::{Scratch, Stream, StreamInner};
 use crate::tracker::{self, Captured};
 
 /// An argument in host memory.
@@ -124,7 +124,7 @@ pub(crate) unsafe fn launch(
         scratch.give_back(inner);
     }
     let worked = worked.and(waited);
-    inner.context.finish_wait(worked, Some(inner.raw as usize))
+    (inner.context).finish_wait(worked, Waited::Stream(inner.id()))
 }
 
 /// Waits for the stream on drop, so that no panic unwinds past pending work on borrowed memory.
@@ -134,15 +134,6 @@ impl Drop for Settle<'_> {
     fn drop(&mut self) {
         let _ = self.0.settle_surely();
     }
-}
-
-/// Device memory for one launch at a time. A stream keeps one small allocation, so that small
-/// launches need not allocate; the cost of allocating is negligible beside that of a large copy.
-pub(crate) struct Scratch {
-    address: u64,
-    bytes: usize,
-    /// Whether the memory is from the context's pool.
-    pooled: bool,
 }
 
 /// The size in bytes of the largest allocation that a stream keeps.
@@ -217,17 +208,6 @@ impl Scratch {
         if let Ok(api) = stream.context.bind() {
             self.free(api, stream.raw);
         }
-    }
-
-    /// Frees the memory, which no work may use any more.
-    pub(crate) fn free(self, api: &Api, stream: CUstream) {
-        // SAFETY: allocated once, freed once. An error means that the context is gone.
-        let _ = unsafe {
-            match self.pooled {
-                true => api.driver.cuMemFreeAsync(self.address, stream),
-                false => api.driver.cuMemFree_v2(self.address),
-            }
-        };
     }
 }
 

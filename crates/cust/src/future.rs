@@ -43,47 +43,17 @@
 use std::ffi::c_void;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
+use std::sync::Arc;
+use std::task::Poll;
 
 use cust_raw::{CUresult, CUstream};
 
 use crate::context::Context;
 use crate::error::CudaResult;
 use crate::event::Event;
-use crate::host_call;
+use crate::report::Waited;
 use crate::stream::{Stream, StreamInner};
-
-/// The state shared by a future and the driver's callback.
-#[derive(Default)]
-pub(crate) struct Shared(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    /// The driver's result code, once the work is complete.
-    result: Option<CUresult>,
-    waker: Option<Waker>,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
-    }
-
-    /// Stores the result, unless one is stored already, and wakes the task.
-    pub(crate) fn finish(&self, result: CUresult) {
-        let waker = {
-            let mut state = self.lock();
-            state.result.get_or_insert(result);
-            state.waker.take()
-        };
-        // `wake` runs code of the executor, which may call the driver or drop buffers: not allowed
-        // on the driver's callback thread.
-        if let Some(waker) = waker {
-            host_call::call(move || waker.wake());
-        }
-    }
-}
+use crate::waiting::Waiting;
 
 /// A future that completes when the work that was pending in a stream, or before an event, is
 /// complete. Its output is the result of `synchronize` of the same object.
@@ -91,7 +61,7 @@ impl Shared {
 /// The work proceeds even if the future is dropped or never polled.
 #[must_use = "a future waits for nothing unless it is awaited"]
 pub struct Finished {
-    shared: Arc<Shared>,
+    shared: Arc<Waiting>,
     context: Context,
     /// The stream, and the sequence number up to which its work is then complete.
     stream: Option<(Arc<StreamInner>, u64)>,
@@ -107,7 +77,7 @@ impl Stream {
     pub fn finished(&self) -> CudaResult<Finished> {
         let doing = "waiting for a stream";
         let issued = self.inner().issued();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Waiting::default());
         call_back(self.context(), self.as_inner(), Arc::clone(&shared))?;
         Ok(Finished {
             shared,
@@ -126,10 +96,11 @@ impl Event {
     /// Returns the driver's error if it cannot create a stream that waits for the event.
     pub fn finished(&self) -> CudaResult<Finished> {
         // The driver supports callbacks only in streams: use one that waits for the event.
-        let helper = Stream::new(crate::stream::StreamFlags::NON_BLOCKING, None)?;
+        let flags = crate::stream::StreamFlags::NON_BLOCKING;
+        let helper = (self.context()).with_current(|| Stream::new(flags, None))?;
         let flags = crate::stream::StreamWaitEventFlags::DEFAULT;
         helper.wait_event(self, flags)?;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Waiting::default());
         call_back(self.context(), helper.as_inner(), Arc::clone(&shared))?;
         Ok(Finished {
             shared,
@@ -142,10 +113,10 @@ impl Event {
 }
 
 /// Makes the driver finish `shared` when the stream's pending work completes or fails.
-fn call_back(context: &Context, stream: CUstream, shared: Arc<Shared>) -> CudaResult<()> {
+fn call_back(context: &Context, stream: CUstream, shared: Arc<Waiting>) -> CudaResult<()> {
     unsafe extern "C" fn call(_stream: CUstream, result: CUresult, shared: *mut c_void) {
         // SAFETY: created by `Arc::into_raw` below, and passed here once.
-        let shared = unsafe { Arc::from_raw(shared.cast::<Shared>().cast_const()) };
+        let shared = unsafe { Arc::from_raw(shared.cast::<Waiting>().cast_const()) };
         shared.finish(result);
     }
     let api = context.bind()?;
@@ -185,12 +156,12 @@ impl Future for Finished {
             }
         };
         let waited = self.context.check(result, || self.doing.to_owned());
-        let mut synchronized = usize::MAX;
+        let mut waited_for = Waited::Unknown;
         if let (Ok(()), Some((stream, number))) = (&waited, &self.stream) {
             stream.mark_complete(*number);
-            synchronized = stream.raw as usize;
+            waited_for = Waited::Stream(stream.id());
         }
-        Poll::Ready(self.context.finish_wait(waited, Some(synchronized)))
+        Poll::Ready(self.context.finish_wait(waited, waited_for))
     }
 }
 

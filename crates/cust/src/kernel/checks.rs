@@ -1,0 +1,109 @@
+//! Checks of a launch's configuration against the limits of the kernel and the device.
+
+use cust_core::kernel::Kernel as KernelType;
+
+use super::collector::doing;
+use super::config::LaunchConfig;
+use crate::error::{CudaResult, Error, LaunchSize, SharedMemory};
+use crate::function::Function;
+
+/// Compares the block dimensions with those that the kernel declares with `block_size`, if any.
+#[inline]
+pub(crate) fn check_block_size<K: KernelType>(config: &LaunchConfig) -> CudaResult<()> {
+    let block = [config.block.x, config.block.y, config.block.z];
+    match K::BLOCK_SIZE {
+        Some(size) if size != block => Err(wrong_block_size(K::NAME, config, size)),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn wrong_block_size(kernel: &str, config: &LaunchConfig, [x, y, z]: [u32; 3]) -> Error {
+    Error::LaunchSize(Box::new(LaunchSize {
+        kernel: kernel.to_owned(),
+        grid: config.grid,
+        block: config.block,
+        reason: format!("its `block_size` requires blocks of {x} × {y} × {z} threads"),
+    }))
+}
+
+/// Checks the launch configuration against the limits of the kernel and the device; the error names
+/// the value that exceeds its limit.
+///
+/// If necessary, raises the function's limit of dynamic shared memory, up to the device's opt-in
+/// maximum.
+pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
+    let limits = function.limits()?;
+    let (grid, block) = (config.grid, config.block);
+    // Fast path: a one-dimensional launch that passes all of the checks below.
+    let wide = |n: u32| n.wrapping_sub(1) < (i32::MAX as u32).min(limits.device.grid[0]);
+    if [grid.y, grid.z, block.y, block.z] == [1; 4]
+        && wide(grid.x)
+        && block.x.wrapping_sub(1) < limits.threads.min(limits.device.block[0])
+        && config.shared_mem_bytes == 0
+        && config.cluster.is_none()
+    {
+        return Ok(());
+    }
+    let refuse = |reason: String| {
+        Err(Error::LaunchSize(Box::new(LaunchSize {
+            kernel: function.name().to_owned(),
+            grid: config.grid,
+            block: config.block,
+            reason,
+        })))
+    };
+    let grid = [config.grid.x, config.grid.y, config.grid.z];
+    let block = [config.block.x, config.block.y, config.block.z];
+    let device = &limits.device;
+    let dimensions = [
+        ("grid", "blocks", grid, device.grid),
+        ("block", "threads", block, device.block),
+    ];
+    for (what, of, sizes, most) in dimensions {
+        for ((axis, size), most) in ["x", "y", "z"].iter().zip(sizes).zip(most) {
+            if size == 0 {
+                return refuse(format!("the {what} has no {of} along {axis}"));
+            }
+            if size > most {
+                return refuse(format!(
+                    "the {what} has {size} {of} along {axis}, and the device allows {most}"
+                ));
+            }
+        }
+    }
+    let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+    if threads > u64::from(limits.threads) {
+        return refuse(format!(
+            "a block has {threads} threads, and the kernel allows {}",
+            limits.threads
+        ));
+    }
+    // Thread indices are 64-bit.
+    let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
+    if all > u128::from(u64::MAX >> 1) {
+        return refuse(format!(
+            "the grid has {all} threads, and at most 2^63 - 1 are supported"
+        ));
+    }
+    if let Some(cluster) = config.cluster {
+        let cluster = [cluster.x, cluster.y, cluster.z];
+        let fits = |(blocks, size): (u32, u32)| size != 0 && blocks % size == 0;
+        if !grid.into_iter().zip(cluster).all(fits) {
+            return refuse(format!(
+                "the grid cannot be divided into clusters of {} × {} × {} blocks",
+                cluster[0], cluster[1], cluster[2]
+            ));
+        }
+    }
+    match function.allow_shared(config.shared_mem_bytes)? {
+        None => Ok(()),
+        Some(most) => Err(Error::SharedMemory(Box::new(SharedMemory {
+            doing: doing(function, config),
+            kernel: function.name().to_owned(),
+            own: limits.own_shared.into(),
+            dynamic: config.shared_mem_bytes.into(),
+            most: u64::from(limits.own_shared) + u64::from(most),
+        }))),
+    }
+}

@@ -1,0 +1,287 @@
+//! The parameters and the memory of a launch, collected from its arguments.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+use cust_core::kernel::{Access, HostMemory, Launch};
+use cust_raw::{CUlaunchConfig, CUresult};
+use smallvec::SmallVec;
+
+use super::checks::check_size;
+use super::config::{LaunchConfig, attributes};
+use crate::error::{CudaResult, Error, ImageMismatch};
+use crate::function::Function;
+use crate::host_slices::{self, HostArgument};
+use crate::stream::Stream;
+use crate::texture::Mismatch;
+use crate::tracker::{self, Captured, Dependency, Tracker};
+
+/// One parameter of the kernel's entry: its bytes, and its type's name for errors.
+#[derive(Clone, Copy)]
+struct Parameter<'a> {
+    bytes: &'a [MaybeUninit<u8>],
+    type_name: fn() -> &'static str,
+}
+
+/// Collects the parameters and dependencies of a launch.
+#[derive(Default)]
+pub(crate) struct Collector<'a> {
+    parameters: SmallVec<[Parameter<'a>; 16]>,
+    dependencies: SmallVec<[Dependency<'a>; 8]>,
+    /// Arguments in host memory.
+    host: SmallVec<[HostArgument<'a>; 4]>,
+    /// Buffers that belong to graphs.
+    in_graphs: SmallVec<[(&'a InGraph, Access); 2]>,
+    /// A texture or surface that does not match its parameter.
+    mismatch: Option<&'a Mismatch>,
+    /// Whether there are textures or surfaces. They are tracked as whole resources.
+    images: bool,
+}
+
+/// A buffer that belongs to a graph: the graph's ID, and the buffer's index in the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InGraph {
+    pub(crate) graph: u64,
+    pub(crate) buffer: usize,
+}
+
+impl<'a> Launch<'a> for Collector<'a> {
+    #[inline]
+    fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str) {
+        if !bytes.is_empty() {
+            self.parameters.push(Parameter { bytes, type_name });
+        }
+    }
+
+    #[inline]
+    fn resource(&mut self, resource: &'a dyn Any, access: Access, address: u64, bytes: usize) {
+        // Only types of this crate call this function, with resources of these types.
+        if let Some(tracker) = resource.downcast_ref::<Tracker>() {
+            let dependency = Dependency::new(tracker, access, address, bytes);
+            self.dependencies.push(dependency);
+            self.images |= bytes == usize::MAX;
+        } else if let Some(resource) = resource.downcast_ref::<InGraph>() {
+            self.in_graphs.push((resource, access));
+        } else if let Some(mismatch) = resource.downcast_ref::<Mismatch>() {
+            self.mismatch = Some(mismatch);
+        }
+    }
+
+    fn host(&mut self, memory: HostMemory<'a>) {
+        // A placeholder for the address, which is known once the device memory is allocated.
+        static LATER: [MaybeUninit<u8>; 40] = [MaybeUninit::new(0); 40];
+        let type_name = memory.type_name();
+        let index = self.parameters.len();
+        match memory.is_wide() {
+            true => {
+                self.parameter(&LATER[..8], type_name);
+                self.parameter(&LATER[..8], type_name);
+            }
+            false => self.parameter(&LATER[..8 * (1 + memory.sizes().len())], type_name),
+        }
+        self.host.push(HostArgument { memory, index });
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// Returns pointers to the parameters, after comparing their number and sizes with the
+    /// module's.
+    pub(crate) fn pointers(
+        &self,
+        function: &Function<'_>,
+    ) -> CudaResult<SmallVec<[*mut c_void; 16]>> {
+        if let Some(sizes) = function.parameter_sizes() {
+            if sizes.len() != self.parameters.len() {
+                return Err(Error::ArgumentCount {
+                    kernel: function.name().to_owned(),
+                    expected: sizes.len(),
+                    found: self.parameters.len(),
+                });
+            }
+            let parameters = self.parameters.iter().zip(sizes).enumerate();
+            for (index, (parameter, &size)) in parameters {
+                if parameter.bytes.len() != size {
+                    return Err(Error::ArgumentSize {
+                        kernel: function.name().to_owned(),
+                        index,
+                        type_name: (parameter.type_name)(),
+                        expected: size,
+                        found: parameter.bytes.len(),
+                    });
+                }
+            }
+        }
+        if let Some(mismatch) = self.mismatch {
+            return Err(Error::Image(Box::new(ImageMismatch {
+                kernel: function.name().to_owned(),
+                parameter: (mismatch.type_name)(),
+                expected: mismatch.wanted.to_string(),
+                found: mismatch.there.to_string(),
+            })));
+        }
+        if self.images {
+            self.refuse_aliased_images(function)?;
+        }
+        let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
+        Ok(self.parameters.iter().map(pointer).collect())
+    }
+
+    /// Returns an error if one array is used as a texture and as a surface: texture caches are not
+    /// coherent with surface writes of the same launch.
+    #[cold]
+    fn refuse_aliased_images(&self, function: &Function<'_>) -> CudaResult<()> {
+        for (index, one) in self.dependencies.iter().enumerate() {
+            let conflicts = |other: &Dependency<'_>| {
+                std::ptr::eq(one.tracker, other.tracker) && one.access != other.access
+            };
+            if self.dependencies[..index].iter().any(conflicts) {
+                return Err(Error::AliasedImage {
+                    kernel: function.name().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether an argument is in host memory. Such arguments are borrowed for one launch
+    /// only.
+    pub(crate) fn has_host_memory(&self) -> bool {
+        !self.host.is_empty()
+    }
+
+    pub(crate) fn dependencies(&self) -> &[Dependency<'a>] {
+        &self.dependencies
+    }
+
+    /// Returns the trackers of textures and surfaces.
+    pub(crate) fn images(&self) -> impl Iterator<Item = (&'a Tracker, Access)> {
+        let images = self.dependencies.iter().filter(|image| image.is_whole());
+        images.map(|image| (image.tracker, image.access))
+    }
+
+    /// Returns the graphs' buffers that the kernel uses.
+    pub(crate) fn in_graphs(&self) -> &[(&'a InGraph, Access)] {
+        &self.in_graphs
+    }
+
+    /// Checks the launch, then enqueues it.
+    ///
+    /// # Safety
+    ///
+    /// The parameters must have the types of the kernel's parameters, the kernel must be sound for
+    /// these arguments, and it must access only the memory in `dependencies`. No other launch may
+    /// have the host memory.
+    pub(super) unsafe fn launch(
+        &self,
+        function: &Function<'_>,
+        stream: &Stream,
+        config: &LaunchConfig,
+    ) -> CudaResult<()> {
+        let doing = || doing(function, config);
+        stream.context().require_same(function.context(), doing)?;
+        if !self.in_graphs.is_empty() {
+            return Err(Error::BufferOfGraph { doing: doing() });
+        }
+        check_size(function, config)?;
+        let mut pointers = self.pointers(function)?;
+        if self.host.is_empty() {
+            // SAFETY: as the caller promises.
+            return unsafe { self.enqueue(function, stream, config, &mut pointers) };
+        }
+        // SAFETY: `self.host` describes the arguments that `pointers` refers to.
+        unsafe {
+            host_slices::launch(stream, &self.host, &mut pointers, doing, |pointers| {
+                self.enqueue(function, stream, config, pointers)
+            })
+        }
+    }
+
+    /// Enqueues the launch with the given pointers to its parameters.
+    ///
+    /// # Safety
+    ///
+    /// As for `launch`.
+    #[inline]
+    unsafe fn enqueue(
+        &self,
+        function: &Function<'_>,
+        stream: &Stream,
+        config: &LaunchConfig,
+        pointers: &mut [*mut c_void],
+    ) -> CudaResult<()> {
+        let doing = || doing(function, config);
+        let captured = Captured::Refused;
+        let inner = stream.inner();
+        crate::launch::note_launch(function, stream)?;
+        // SAFETY: as the caller promises.
+        unsafe {
+            tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
+                call(api.driver, function, config, raw, pointers)
+            })?;
+        }
+        crate::launch::note_launched(function, inner, inner.issued());
+        Ok(())
+    }
+}
+
+pub(crate) fn doing(function: &Function<'_>, config: &LaunchConfig) -> String {
+    let LaunchConfig { grid, block, .. } = config;
+    let bytes = config.shared_mem_bytes;
+    format!(
+        "launching the kernel `{}` with grid {grid}, block {block} and {bytes} bytes of dynamic \
+         shared memory",
+        function.name()
+    )
+}
+
+/// Calls the driver's launch function.
+///
+/// # Safety
+///
+/// As for `cuLaunchKernel`.
+unsafe fn call(
+    driver: &cust_raw::Driver,
+    function: &Function<'_>,
+    config: &LaunchConfig,
+    stream: cust_raw::CUstream,
+    pointers: &mut [*mut c_void],
+) -> CUresult {
+    let (grid, block) = (config.grid, config.block);
+    if !config.has_attributes() {
+        // SAFETY: as the caller promises.
+        return unsafe {
+            driver.cuLaunchKernel(
+                function.to_raw(),
+                grid.x,
+                grid.y,
+                grid.z,
+                block.x,
+                block.y,
+                block.z,
+                config.shared_mem_bytes,
+                stream,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        };
+    }
+    let mut attributes = attributes(config);
+    // SAFETY: all-zero bytes are valid for these integers and pointers.
+    let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
+    (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
+    (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
+    raw.sharedMemBytes = config.shared_mem_bytes;
+    raw.hStream = stream;
+    raw.attrs = attributes.as_mut_ptr();
+    raw.numAttrs = attributes.len() as u32;
+    // SAFETY: as the caller promises; the attributes live through the call.
+    unsafe {
+        driver.cuLaunchKernelEx(
+            &raw,
+            function.to_raw(),
+            pointers.as_mut_ptr(),
+            std::ptr::null_mut(),
+        )
+    }
+}

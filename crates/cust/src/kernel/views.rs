@@ -1,0 +1,187 @@
+//! Memory viewed as rows or as a volume, for outputs of two and three dimensions.
+
+use std::marker::PhantomData;
+
+use cust_core::kernel::{
+    Access, Argument, HostMemory, Launch, OutputOf, OutputRows, OutputVolume, Pass,
+};
+
+use super::arguments::{Range, Shape};
+use crate::memory::{DeviceBuffer, DeviceCopy, DeviceSliceMut};
+
+impl<T: DeviceCopy> DeviceBuffer<T> {
+    /// Views all elements as rows of `width` elements, for a kernel parameter of type
+    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
+    ///
+    /// The last row may be shorter. Widths above 2⁴⁰ are clamped to 2⁴⁰.
+    pub fn rows_mut(&mut self, width: usize) -> RowsMut<'_, T> {
+        RowsMut::new(self.as_mut_slice(), width)
+    }
+
+    /// Views all elements as layers of `height` rows of `width` elements, for a kernel parameter of
+    /// type `PerThread3d`.
+    ///
+    /// The last layer may be shorter. If a layer would have more than 2⁴⁰ elements, `height` is
+    /// clamped to the number of rows in the buffer.
+    pub fn volume_mut(&mut self, width: usize, height: usize) -> VolumeMut<'_, T> {
+        VolumeMut::new(self.as_mut_slice(), width, height)
+    }
+}
+
+/// The maximum number of columns that is passed to a kernel: larger than any device's memory, and
+/// small enough that the index of an element one row and one column past the end is below 2⁶⁴.
+const MOST_COLUMNS: u64 = 1 << 40;
+/// The maximum number of rows that is passed to a kernel. Only zero-sized elements have more.
+const MOST_ROWS: u64 = 1 << 62;
+
+/// Elements in device memory viewed as the rows of a matrix, for a kernel parameter of type
+/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by `rows_mut` of a buffer.
+pub struct RowsMut<'a, T: DeviceCopy> {
+    elements: DeviceSliceMut<'a, T>,
+    width: usize,
+}
+
+impl<'a, T: DeviceCopy> RowsMut<'a, T> {
+    pub(crate) fn new(elements: DeviceSliceMut<'a, T>, width: usize) -> RowsMut<'a, T> {
+        RowsMut { elements, width }
+    }
+}
+
+// SAFETY: nothing else uses the elements before the work is done.
+unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsMut<'a, T> {
+    type Passed = Range<'a>;
+
+    fn into_passed(self) -> Range<'a> {
+        let mut range = Range::new(self.elements.into_range(), Shape::Rows, Access::Write);
+        let rows = &mut range.volume.rows;
+        [rows.width, rows.height] = row_sizes(rows.elements.len, self.width);
+        range
+    }
+}
+
+/// Returns width and height of `length` elements in rows of `width`.
+fn row_sizes(length: u64, width: usize) -> [u64; 2] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    [width, length.div_ceil(width.max(1)).min(MOST_ROWS)]
+}
+
+/// Elements in device memory viewed as layers of rows, for a kernel parameter of type
+/// `PerThread3d`. Returned by `volume_mut` of a buffer.
+pub struct VolumeMut<'a, T: DeviceCopy> {
+    elements: DeviceSliceMut<'a, T>,
+    width: usize,
+    height: usize,
+}
+
+impl<'a, T: DeviceCopy> VolumeMut<'a, T> {
+    pub(crate) fn new(
+        elements: DeviceSliceMut<'a, T>,
+        width: usize,
+        height: usize,
+    ) -> VolumeMut<'a, T> {
+        VolumeMut {
+            elements,
+            width,
+            height,
+        }
+    }
+}
+
+// SAFETY: nothing else uses the elements before the work is done.
+unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for VolumeMut<'a, T> {
+    type Passed = Range<'a>;
+
+    fn into_passed(self) -> Range<'a> {
+        let mut range = Range::new(self.elements.into_range(), Shape::Volume, Access::Write);
+        let volume = &mut range.volume;
+        let len = volume.rows.elements.len;
+        [volume.rows.width, volume.rows.height, volume.depth] =
+            volume_sizes(len, self.width, self.height);
+        range
+    }
+}
+
+/// Returns width, height and depth of `length` elements in layers of `height` rows of `width`.
+fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
+    let width = (width as u64).min(MOST_COLUMNS);
+    // If a layer is larger than any memory, clamp the height to the rows that exist: the indices of
+    // other rows might wrap.
+    let (height, layer) = match width.checked_mul(height as u64) {
+        Some(layer) if layer <= MOST_COLUMNS => (height as u64, layer),
+        _ => (length.div_ceil(width).min(MOST_ROWS), length),
+    };
+    [width, height, length.div_ceil(layer.max(1))]
+}
+
+/// Elements in host memory viewed as the rows of a matrix, for a kernel parameter of type
+/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by
+/// [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut).
+#[derive(Debug)]
+pub struct HostRowsMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+}
+
+/// Elements in host memory viewed as layers of rows, for a kernel parameter of type `PerThread3d`.
+/// Returned by [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut).
+#[derive(Debug)]
+pub struct HostVolumeMut<'a, T> {
+    pub(crate) elements: &'a mut [T],
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+}
+
+/// Elements in host memory that a kernel writes, passed as address, length and `N` dimensions.
+pub struct PassedSizes<'a, T, const N: usize> {
+    pointer: *mut T,
+    len: usize,
+    sizes: [u64; N],
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: `PassedSizes` represents an exclusive reference to the elements.
+unsafe impl<T: Send, const N: usize> Send for PassedSizes<'_, T, N> {}
+
+// SAFETY: the launch writes the address of a copy and the dimensions into the parameter. `Args`
+// passes its arguments to one launch only, so no other launch accesses the elements.
+unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
+    fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
+        // SAFETY: the elements are borrowed exclusively, and the dimensions fit their number.
+        launch.host(unsafe {
+            HostMemory::new(self.pointer, self.len, false, Access::Write).with_sizes(self.sizes)
+        });
+    }
+}
+
+// SAFETY: the elements are copied, and the copies live until the launch completes, which has
+// exclusive use of them.
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputRows<Element = T> + OutputOf<'p>> Argument<P>
+    for HostRowsMut<'a, T>
+{
+    type Passed = PassedSizes<'a, T, 2>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 2> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: row_sizes(self.elements.len() as u64, self.width),
+            borrow: PhantomData,
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputVolume<Element = T> + OutputOf<'p>> Argument<P>
+    for HostVolumeMut<'a, T>
+{
+    type Passed = PassedSizes<'a, T, 3>;
+
+    fn into_passed(self) -> PassedSizes<'a, T, 3> {
+        PassedSizes {
+            pointer: self.elements.as_mut_ptr(),
+            len: self.elements.len(),
+            sizes: volume_sizes(self.elements.len() as u64, self.width, self.height),
+            borrow: PhantomData,
+        }
+    }
+}
