@@ -2,6 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
+use cuda_std::unroll::unroll;
 use cuda_std::{PerTile, Rows};
 
 /// The number of rows and columns of the transpose's tiles.
@@ -178,14 +179,19 @@ pub fn sgemm_registers_safe(
             own_a.each(|(x, y), e| *e = a.get(k0 + x, y0 + y).unwrap_or(0.0));
             own_b.each(|(x, y), e| *e = b.get(x0 + x, k0 + y).unwrap_or(0.0));
             tiles.read(|(a, b)| {
-                for k in 0..GEMM_THREADS {
-                    let column: [f32; SUMS] = core::array::from_fn(|j| a[ty + j * GEMM_THREADS][k]);
-                    let row: [f32; SUMS] = core::array::from_fn(|i| b[k][tx + i * GEMM_THREADS]);
-                    for (sums, a) in sums.iter_mut().zip(column) {
-                        for (sum, b) in sums.iter_mut().zip(row) {
-                            *sum += a * b;
+                for k0 in (0..GEMM_THREADS).step_by(4) {
+                    unroll::<4>(|k| {
+                        let k = k0 + k;
+                        let column: [f32; SUMS] =
+                            core::array::from_fn(|j| a[ty + j * GEMM_THREADS][k]);
+                        let row: [f32; SUMS] =
+                            core::array::from_fn(|i| b[k][tx + i * GEMM_THREADS]);
+                        for (sums, a) in sums.iter_mut().zip(column) {
+                            for (sum, b) in sums.iter_mut().zip(row) {
+                                *sum += a * b;
+                            }
                         }
-                    }
+                    });
                 }
             });
         }
@@ -223,17 +229,20 @@ pub unsafe fn sgemm_registers_raw(a: *const f32, b: *const f32, c: *mut f32, n: 
             };
         }
         thread::sync_threads();
-        for k in 0..GEMM_THREADS {
-            let (mut column, mut row) = ([0.0; SUMS], [0.0; SUMS]);
-            for i in 0..SUMS {
-                column[i] = *tile_a.add((ty + i * GEMM_THREADS) * GEMM_THREADS + k);
-                row[i] = *tile_b.add(k * GEMM_BLOCK + tx + i * GEMM_THREADS);
-            }
-            for j in 0..SUMS {
+        for step in (0..GEMM_THREADS).step_by(4) {
+            unroll::<4>(|k| {
+                let k = step + k;
+                let (mut column, mut row) = ([0.0; SUMS], [0.0; SUMS]);
                 for i in 0..SUMS {
-                    sums[j][i] += column[j] * row[i];
+                    column[i] = *tile_a.add((ty + i * GEMM_THREADS) * GEMM_THREADS + k);
+                    row[i] = *tile_b.add(k * GEMM_BLOCK + tx + i * GEMM_THREADS);
                 }
-            }
+                for j in 0..SUMS {
+                    for i in 0..SUMS {
+                        sums[j][i] += column[j] * row[i];
+                    }
+                }
+            });
         }
         thread::sync_threads();
     }
