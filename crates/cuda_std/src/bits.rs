@@ -3,6 +3,11 @@
 use core::mem::MaybeUninit;
 use core::num::Wrapping;
 
+use crate::vector::{
+    F32x2, F32x4, F64x2, I8x4, I16x2, I16x4, I32x2, I32x4, I64x2, U8x4, U16x2, U16x4, U32x2, U32x4,
+    U64x2,
+};
+
 /// A type for which every bit pattern of its size is a valid value: numbers, arrays and tuples of
 /// them, and structs that derive it. Such types can be stored in shared memory, and be used in
 /// shuffles, reductions and scans.
@@ -53,7 +58,7 @@ pub unsafe trait AnyBits {
 macro_rules! any_bits {
     ($($ty:ty)*) => {
         $(
-            // SAFETY: every bit pattern is a number.
+            // SAFETY: every bit pattern is a number, or an array of numbers without padding.
             unsafe impl AnyBits for $ty {
                 const INITIALIZED: bool = true;
             }
@@ -61,6 +66,9 @@ macro_rules! any_bits {
     };
 }
 any_bits!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+any_bits! {
+    F32x2 F32x4 F64x2 I8x4 I16x2 I16x4 I32x2 I32x4 I64x2 U8x4 U16x2 U16x4 U32x2 U32x4 U64x2
+}
 // SAFETY: the type has no bits.
 unsafe impl AnyBits for () {
     const INITIALIZED: bool = true;

@@ -1,4 +1,5 @@
-//! Items that host and device code share: the [`DeviceCopy`] trait and its derive macro.
+//! Items that host and device code share: the [`DeviceCopy`] trait and its derive macro, and the
+//! types of [`vector`].
 //!
 //! A kernels crate derives it for types that the host passes by value or in buffers:
 //!
@@ -35,6 +36,7 @@ pub mod layout;
 pub mod report;
 #[doc(hidden)]
 pub mod signature;
+pub mod vector;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;

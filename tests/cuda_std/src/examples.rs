@@ -4,6 +4,7 @@ use crate::{Arch, Session, expect, trial};
 use cuda_std_tests_kernels::examples::*;
 use cuda_std_tests_kernels::random;
 use cust::prelude::*;
+use cust::vector::F32x4;
 use libtest_mimic::{Failed, Trial};
 
 /// A launch of a kernel of this package.
@@ -283,6 +284,21 @@ examples! {
         launch_example!(session, module, unroll_polynomial, 2, 32, factors, &at.as_dbuf()?, &mut to);
         let value = |&x: &f32| factors.iter().fold(0.0, |value, factor| value * x + factor);
         expect(to.as_host_vec()?, at.iter().map(value).collect(), "the values")?
+    }
+    vector_axpy |session, module| {
+        let (x, y) = (floats(100).as_dbuf()?, floats(100));
+        let mut to = y.as_dbuf()?;
+        launch_example!(
+            session, module, vector_axpy, 1, 32,
+            3.0, x.as_vectors::<F32x4>()?, to.as_vectors_mut::<F32x4>()?
+        );
+        expect(to.as_host_vec()?, y.iter().map(|y| 3.0 * y + y).collect(), "the sums")?
+    }
+    vector_zeros |session, module| {
+        let data: Vec<u32> = words(100).iter().map(|x| x % 3).collect();
+        let mut zeros = DeviceBox::new(&0u32)?;
+        launch_example!(session, module, vector_zeros, 1, 16, &data.as_dbuf()?, &mut zeros);
+        expect(zeros.as_host_value()?, data.iter().filter(|&&x| x == 0).count() as u32, "the count")?
     }
     warp_warp_sums |session, module| {
         let data = words(128);
