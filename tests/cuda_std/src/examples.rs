@@ -270,6 +270,13 @@ examples! {
         let sums = (0..2).map(|block| of_block(block).map(|i| data[i]).sum());
         expect(to.as_host_vec()?, sums.collect(), "the sums")?
     }
+    thread_row_sums |session, module| {
+        let matrix = floats(12 * 50);
+        let mut to = DeviceBuffer::<f32>::zeroed(12)?;
+        launch_example!(session, module, thread_row_sums, 2, 256, 50usize, &matrix.as_dbuf()?, &mut to);
+        let sums = matrix.chunks(50).map(|row| row.iter().sum());
+        expect(to.as_host_vec()?, sums.collect(), "the sums of the rows")?
+    }
     time_measure |session, module| {
         let mut to = DeviceBuffer::from_slice(&[[0u64; 2]; 32])?;
         launch_example!(session, module, time_measure, 1, 32, 1000u64, 7u64, &mut to);
