@@ -144,6 +144,11 @@ macro_rules! tuples {
 }
 tuples! { A; A B; A B C; A B C D; }
 
+/// A variable whose words are aligned. `read_unaligned` would read a packed struct, and the compiler
+/// does not vectorize loads and stores of functions that handle packed structs.
+#[repr(C, align(16))]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
 /// Applies `f` to each 32-bit word of a value, and returns the resulting value. If the size is not
 /// a multiple of 4, the remaining bytes are passed as one zero-extended word.
 #[inline(always)]
@@ -154,34 +159,36 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
     if !T::INITIALIZED {
         return map_uninit_words(value, |word| MaybeUninit::new(f(freeze(word))));
     }
-    let mut result = MaybeUninit::<T>::uninit();
+    let value = Aligned(value);
+    let mut result = Aligned(MaybeUninit::<T>::uninit());
     let size = size_of::<T>();
     let from = (&raw const value).cast::<u8>();
-    let to = result.as_mut_ptr().cast::<u8>();
-    // SAFETY: accesses are within the `size` bytes of both values, all of which are initialized.
+    let to = (&raw mut result).cast::<u8>();
+    // SAFETY: accesses are within the `size` bytes of both values, all of which are initialized,
+    // and aligned, because the values are and each offset is a multiple of the word's size.
     // Types that fit a register have no loop, so that the value does not go through memory.
     unsafe {
         match size {
             4 => {
-                let word = from.cast::<u32>().read_unaligned();
-                to.cast::<u32>().write_unaligned(f(word));
+                let word = from.cast::<u32>().read();
+                to.cast::<u32>().write(f(word));
             }
             8 => {
-                let bits = from.cast::<u64>().read_unaligned();
+                let bits = from.cast::<u64>().read();
                 let (low, high) = (f(bits as u32), f((bits >> 32) as u32));
                 to.cast::<u64>()
-                    .write_unaligned(u64::from(low) | u64::from(high) << 32);
+                    .write(u64::from(low) | u64::from(high) << 32);
             }
             1 => to.write(f(from.read().into()) as u8),
             2 => {
-                let bits = from.cast::<u16>().read_unaligned();
-                to.cast::<u16>().write_unaligned(f(bits.into()) as u16);
+                let bits = from.cast::<u16>().read();
+                to.cast::<u16>().write(f(bits.into()) as u16);
             }
             _ => {
                 let mut at = 0;
                 while at + 4 <= size {
-                    let word = from.add(at).cast::<u32>().read_unaligned();
-                    to.add(at).cast::<u32>().write_unaligned(f(word));
+                    let word = from.add(at).cast::<u32>().read();
+                    to.add(at).cast::<u32>().write(f(word));
                     at += 4;
                 }
                 if at < size {
@@ -201,7 +208,7 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
             }
         }
     }
-    result
+    result.0
 }
 
 /// Reads a part of a `T` as one or more integers. Uninitialized bytes have an arbitrary value.
@@ -229,18 +236,19 @@ fn map_uninit_words<T: Copy>(
     value: T,
     mut f: impl FnMut(MaybeUninit<u32>) -> MaybeUninit<u32>,
 ) -> MaybeUninit<T> {
-    let mut result = MaybeUninit::<T>::uninit();
+    let value = Aligned(value);
+    let mut result = Aligned(MaybeUninit::<T>::uninit());
     let size = size_of::<T>();
     let from = (&raw const value).cast::<MaybeUninit<u8>>();
-    let to = result.as_mut_ptr().cast::<MaybeUninit<u8>>();
+    let to = (&raw mut result).cast::<MaybeUninit<u8>>();
     let mut at = 0;
     while at < size {
-        // SAFETY: accesses are within the `size` bytes of both values.
+        // SAFETY: accesses are within the `size` bytes of both values, and aligned as in `map_words`.
         unsafe {
             let (from, to) = (from.add(at), to.add(at));
             if at + 4 <= size {
-                let word = from.cast::<MaybeUninit<u32>>().read_unaligned();
-                to.cast::<MaybeUninit<u32>>().write_unaligned(f(word));
+                let word = from.cast::<MaybeUninit<u32>>().read();
+                to.cast::<MaybeUninit<u32>>().write(f(word));
             } else {
                 let mut word = MaybeUninit::<u32>::zeroed();
                 let bytes = word.as_mut_ptr().cast();
@@ -252,7 +260,7 @@ fn map_uninit_words<T: Copy>(
         }
         at += 4;
     }
-    result
+    result.0
 }
 
 /// Freezes a word: replaces uninitialized bits by arbitrary ones. In Rust, only an operand of

@@ -94,3 +94,12 @@ pub unsafe fn raw(from: *const F32x4, to: *mut F32x4) {
     let i = thread::index_1d() as usize;
     unsafe { *to.add(i) = *from.add(i) + *to.add(i) };
 }
+
+/// Loads and stores are vectorized beside a shuffle, too.
+#[kernel]
+pub fn shuffled(mut data: PerThread<F32x4>) {
+    data.each(|_, to| {
+        let x = *to;
+        *to = x * warp::shuffle_xor(warp::FULL, x.x(), 1);
+    });
+}

@@ -324,6 +324,7 @@ const VECTOR_ACCESSES: &[(&str, u32)] = &[
     ("viewed", 16),
     ("in_shared", 16),
     ("raw", 16),
+    ("shuffled", 16),
 ];
 
 /// Returns the number of bytes that a load or store accesses: 16 for `ld.global.nc.v4.f32`.
@@ -350,7 +351,8 @@ fn vectors_are_accessed_by_one_instruction() {
             let nc = accesses
                 .iter()
                 .any(|name| name.starts_with("ld.global.nc."));
-            let reads_slice = !["in_place", "mapped", "by_element", "raw"].contains(&kernel);
+            let reads_slice =
+                !["in_place", "mapped", "by_element", "raw", "shuffled"].contains(&kernel);
             if nc != reads_slice || accesses.iter().any(|name| access_size(name) != bytes) {
                 let _ = writeln!(wrong, "{arch}: {kernel}, {bytes} bytes: {accesses:?}");
             }
