@@ -7,12 +7,15 @@ use cuda_std::group::{self, Group, Lanes};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Shared};
+use cuda_std::vector::{U32x4, Vector};
 use cuda_std::warp;
 
 /// The number of threads per block.
 pub const THREADS: usize = 256;
 /// The number of elements per thread.
 pub const ITEMS: usize = 8;
+/// The number of vectors of elements per thread.
+const VECTORS: usize = ITEMS / U32x4::LANES;
 /// The number of elements per block.
 pub const TILE: usize = THREADS * ITEMS;
 
@@ -63,27 +66,30 @@ fn look_back(tile: usize, sum: u32, states: &[Atomic<u64, Device>]) -> u32 {
 #[kernel(block_size(256))]
 pub fn scan_safe(
     #[shared] mut shared: Shared<Array<u32, 1>>,
-    from: &[u32],
+    from: &[U32x4],
     states: &[Atomic<u64, Device>],
-    mut to: PerThreadChunk<u32, ITEMS>,
+    mut to: PerThreadChunk<U32x4, VECTORS>,
 ) {
     let block = group::block();
     let tile = thread::block_index() as usize;
     to.each(
         |start, to| {
-            let mine: [u32; ITEMS] = core::array::from_fn(|i| from[start + i]);
-            let sum = mine.iter().fold(0u32, |sum, x| sum.wrapping_add(*x));
-            let (in_tile, all) = block.exclusive_scan_with_total(sum, 0, u32::wrapping_add);
+            let mut mine: [U32x4; VECTORS] = core::array::from_fn(|i| from[start + i]);
+            let own_sum = mine
+                .as_scalars()
+                .iter()
+                .fold(0u32, |sum, x| sum.wrapping_add(*x));
+            let (in_tile, all) = block.exclusive_scan_with_total(own_sum, 0, u32::wrapping_add);
             let mut before = 0;
             if group::warp().number() == 0 {
                 before = look_back(tile, all, states);
             }
             shared.own().each(|_, to| *to = before);
             let mut sum = shared.read(|before| before[0]).wrapping_add(in_tile);
-            for (to, x) in to.iter_mut().zip(mine) {
-                *to = sum;
-                sum = sum.wrapping_add(x);
+            for x in mine.as_scalars_mut() {
+                sum = sum.wrapping_add(core::mem::replace(x, sum));
             }
+            *to = mine;
         },
         |_, _| {},
     );
@@ -91,16 +97,18 @@ pub fn scan_safe(
 
 /// The exclusive scan: see [`scan_safe()`].
 #[kernel(block_size(256))]
-pub unsafe fn scan_raw(from: *const u32, states: *mut u64, to: *mut u32) {
+pub unsafe fn scan_raw(from: *const U32x4, states: *mut u64, to: *mut U32x4) {
     let shared = shared_array![u32; THREADS / 32 + 1];
     let before = shared.add(THREADS / 32);
     let (thread, lane) = (thread::thread_idx_x() as usize, thread::lane_id());
     let tile = thread::block_idx_x() as usize;
-    let start = tile * TILE + thread * ITEMS;
-    let mine = *from.add(start).cast::<[u32; ITEMS]>();
+    let start = (tile * THREADS + thread) * VECTORS;
+    let mine = *from.add(start).cast::<[U32x4; VECTORS]>();
     let mut sum = 0u32;
-    for x in mine {
-        sum += x;
+    for vector in mine {
+        for x in vector.0 {
+            sum += x;
+        }
     }
     let mut up_to = sum;
     for distance in [1, 2, 4, 8, 16] {
@@ -141,9 +149,13 @@ pub unsafe fn scan_raw(from: *const u32, states: *mut u64, to: *mut u32) {
         *shared.add(thread / 32 - 1)
     };
     let mut running = *before + of_warps + up_to - sum;
-    for i in 0..ITEMS {
-        *to.add(start + i) = running;
-        running += mine[i];
+    for i in 0..VECTORS {
+        let mut sums = U32x4::default();
+        for k in 0..U32x4::LANES {
+            sums[k] = running;
+            running += mine[i][k];
+        }
+        *to.add(start + i) = sums;
     }
 }
 

@@ -56,12 +56,8 @@ pub fn spmv_power_law_safe(
     if row < y.len() {
         let range = rows[row] as usize..rows[row + 1] as usize;
         let (columns, values) = (&columns[range.clone()], &values[range]);
-        let mine: f64 = columns
-            .iter()
-            .zip(values)
-            .skip(thread::lane_id() as usize)
-            .step_by(32)
-            .map(|(&column, value)| value * x[column as usize])
+        let mine: f64 = thread::warp_stride(columns.len())
+            .map(|i| values[i] * x[columns[i] as usize])
             .sum();
         let sum = warp.reduce(mine, |a, b| a + b);
         y.each(|_, y| *y = sum);

@@ -3,6 +3,7 @@
 use crate::cub::Call;
 use cust::error::CudaResult;
 use cust::memory::{DeviceBuffer, DeviceCopy, Zeroable};
+use cust::vector::Vector;
 use std::any::Any;
 use std::rc::Rc;
 
@@ -43,6 +44,12 @@ impl Form {
 /// A buffer to which arguments point and that checks read.
 pub type Buffer<T> = Rc<DeviceBuffer<T>>;
 
+/// Returns the address of a buffer and the number of vectors in it.
+fn vectors_of<V: Vector>(buffer: &Buffer<V::Scalar>) -> [u64; 2] {
+    let vectors = buffer.as_vectors::<V>().expect("whole vectors");
+    [vectors.as_device_ptr().as_raw(), vectors.len() as u64]
+}
+
 /// The error of a check: the difference.
 pub type Check = Result<(), String>;
 
@@ -70,6 +77,17 @@ impl Args {
     /// Adds a slice, which is two parameters.
     pub fn slice<T: DeviceCopy>(self, buffer: &Buffer<T>) -> Args {
         self.pointer(buffer).value(buffer.len() as u64)
+    }
+
+    /// Adds a slice of vectors, which consists of the buffer's elements.
+    pub fn vectors<V: Vector>(self, buffer: &Buffer<V::Scalar>) -> Args {
+        let [address, len] = vectors_of::<V>(buffer);
+        self.value(address).value(len)
+    }
+
+    /// Adds a `PerThread` or similar type of vectors, which consists of the buffer's elements.
+    pub fn output_vectors<V: Vector>(self, buffer: &Buffer<V::Scalar>) -> Args {
+        self.words(&vectors_of::<V>(buffer))
     }
 
     /// Adds a `PerThread`, `PerBlock` or similar type.

@@ -3,6 +3,11 @@
 use core::mem::MaybeUninit;
 use core::num::Wrapping;
 
+use crate::vector::{
+    F32x2, F32x4, F64x2, I8x4, I16x2, I16x4, I32x2, I32x4, I64x2, U8x4, U16x2, U16x4, U32x2, U32x4,
+    U64x2,
+};
+
 /// A type for which every bit pattern of its size is a valid value: numbers, arrays and tuples of
 /// them, and structs that derive it. Such types can be stored in shared memory, and be used in
 /// shuffles, reductions and scans.
@@ -53,7 +58,7 @@ pub unsafe trait AnyBits {
 macro_rules! any_bits {
     ($($ty:ty)*) => {
         $(
-            // SAFETY: every bit pattern is a number.
+            // SAFETY: every bit pattern is a number, or an array of numbers without padding.
             unsafe impl AnyBits for $ty {
                 const INITIALIZED: bool = true;
             }
@@ -61,6 +66,9 @@ macro_rules! any_bits {
     };
 }
 any_bits!(u8 i8 u16 i16 u32 i32 u64 i64 u128 i128 usize isize f32 f64);
+any_bits! {
+    F32x2 F32x4 F64x2 I8x4 I16x2 I16x4 I32x2 I32x4 I64x2 U8x4 U16x2 U16x4 U32x2 U32x4 U64x2
+}
 // SAFETY: the type has no bits.
 unsafe impl AnyBits for () {
     const INITIALIZED: bool = true;
@@ -136,6 +144,11 @@ macro_rules! tuples {
 }
 tuples! { A; A B; A B C; A B C D; }
 
+/// A variable whose words are aligned. `read_unaligned` would read a packed struct, and the compiler
+/// does not vectorize loads and stores of functions that handle packed structs.
+#[repr(C, align(16))]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
 /// Applies `f` to each 32-bit word of a value, and returns the resulting value. If the size is not
 /// a multiple of 4, the remaining bytes are passed as one zero-extended word.
 #[inline(always)]
@@ -146,34 +159,36 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
     if !T::INITIALIZED {
         return map_uninit_words(value, |word| MaybeUninit::new(f(freeze(word))));
     }
-    let mut result = MaybeUninit::<T>::uninit();
+    let value = Aligned(value);
+    let mut result = Aligned(MaybeUninit::<T>::uninit());
     let size = size_of::<T>();
     let from = (&raw const value).cast::<u8>();
-    let to = result.as_mut_ptr().cast::<u8>();
-    // SAFETY: accesses are within the `size` bytes of both values, all of which are initialized.
+    let to = (&raw mut result).cast::<u8>();
+    // SAFETY: accesses are within the `size` bytes of both values, all of which are initialized,
+    // and aligned, because the values are and each offset is a multiple of the word's size.
     // Types that fit a register have no loop, so that the value does not go through memory.
     unsafe {
         match size {
             4 => {
-                let word = from.cast::<u32>().read_unaligned();
-                to.cast::<u32>().write_unaligned(f(word));
+                let word = from.cast::<u32>().read();
+                to.cast::<u32>().write(f(word));
             }
             8 => {
-                let bits = from.cast::<u64>().read_unaligned();
+                let bits = from.cast::<u64>().read();
                 let (low, high) = (f(bits as u32), f((bits >> 32) as u32));
                 to.cast::<u64>()
-                    .write_unaligned(u64::from(low) | u64::from(high) << 32);
+                    .write(u64::from(low) | u64::from(high) << 32);
             }
             1 => to.write(f(from.read().into()) as u8),
             2 => {
-                let bits = from.cast::<u16>().read_unaligned();
-                to.cast::<u16>().write_unaligned(f(bits.into()) as u16);
+                let bits = from.cast::<u16>().read();
+                to.cast::<u16>().write(f(bits.into()) as u16);
             }
             _ => {
                 let mut at = 0;
                 while at + 4 <= size {
-                    let word = from.add(at).cast::<u32>().read_unaligned();
-                    to.add(at).cast::<u32>().write_unaligned(f(word));
+                    let word = from.add(at).cast::<u32>().read();
+                    to.add(at).cast::<u32>().write(f(word));
                     at += 4;
                 }
                 if at < size {
@@ -193,7 +208,7 @@ pub(crate) fn map_words<T: AnyBits + Copy>(
             }
         }
     }
-    result
+    result.0
 }
 
 /// Reads a part of a `T` as one or more integers. Uninitialized bytes have an arbitrary value.
@@ -221,18 +236,19 @@ fn map_uninit_words<T: Copy>(
     value: T,
     mut f: impl FnMut(MaybeUninit<u32>) -> MaybeUninit<u32>,
 ) -> MaybeUninit<T> {
-    let mut result = MaybeUninit::<T>::uninit();
+    let value = Aligned(value);
+    let mut result = Aligned(MaybeUninit::<T>::uninit());
     let size = size_of::<T>();
     let from = (&raw const value).cast::<MaybeUninit<u8>>();
-    let to = result.as_mut_ptr().cast::<MaybeUninit<u8>>();
+    let to = (&raw mut result).cast::<MaybeUninit<u8>>();
     let mut at = 0;
     while at < size {
-        // SAFETY: accesses are within the `size` bytes of both values.
+        // SAFETY: accesses are within the `size` bytes of both values, and aligned as in `map_words`.
         unsafe {
             let (from, to) = (from.add(at), to.add(at));
             if at + 4 <= size {
-                let word = from.cast::<MaybeUninit<u32>>().read_unaligned();
-                to.cast::<MaybeUninit<u32>>().write_unaligned(f(word));
+                let word = from.cast::<MaybeUninit<u32>>().read();
+                to.cast::<MaybeUninit<u32>>().write(f(word));
             } else {
                 let mut word = MaybeUninit::<u32>::zeroed();
                 let bytes = word.as_mut_ptr().cast();
@@ -244,7 +260,7 @@ fn map_uninit_words<T: Copy>(
         }
         at += 4;
     }
-    result
+    result.0
 }
 
 /// Freezes a word: replaces uninitialized bits by arbitrary ones. In Rust, only an operand of

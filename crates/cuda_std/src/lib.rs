@@ -87,6 +87,7 @@ pub mod thread;
 pub mod time;
 pub mod tiny;
 pub mod unroll;
+pub mod vector;
 pub mod warp;
 #[cfg(feature = "wgmma")]
 pub mod wgmma;

@@ -4,6 +4,7 @@ pub use crate::float::{FloatExt, GpuFloat};
 // For their methods.
 pub use crate::group::{Group as _, Lanes as _};
 pub use crate::per_thread::PerThread;
+pub use crate::vector::{AsScalars as _, AsVectors as _};
 pub use crate::{address_space, constant, kernel};
 pub use crate::{eprint, eprintln, print, println, shared_array};
 pub use crate::{shared, thread, warp};

@@ -387,6 +387,39 @@ pub fn block_stride(len: usize) -> Strided {
     }
 }
 
+/// Returns an iterator over this lane's indices below `len` in a warp-stride loop: [`lane_id`], then
+/// every 32nd index after it. The 32 lanes of a warp together visit each index exactly once, and at
+/// each step they visit consecutive indices.
+///
+/// If the number of threads in the block is not a multiple of 32, the last warp visits only the
+/// indices of the lanes that it has.
+///
+/// ```
+/// use cuda_std::prelude::*;
+/// use cuda_std::{PerWarp, group};
+///
+/// /// The sum of each row of a matrix with `width` columns, computed by a warp.
+/// #[kernel(block_size(256))]
+/// pub fn row_sums(width: usize, matrix: &[f32], mut to: PerWarp<f32>) {
+///     let row = thread::index() as usize / 32;
+///     if row < to.len() {
+///         let row = &matrix[row * width..][..width];
+///         let mine: f32 = thread::warp_stride(width).map(|x| row[x]).sum();
+///         let sum = group::warp().reduce(mine, |a, b| a + b);
+///         to.each(|_, to| *to = sum);
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[inline(always)]
+pub fn warp_stride(len: usize) -> Strided {
+    Strided {
+        next: lane_id().into(),
+        step: 32,
+        len: below_2_63(len),
+    }
+}
+
 /// Returns an iterator over the indices below `len` that belong to this thread's block in a loop
 /// over the blocks of the grid.
 #[inline(always)]
@@ -471,8 +504,8 @@ pub(crate) fn below_2_63(len: usize) -> u64 {
     (len as u64).min(i64::MAX as u64)
 }
 
-/// An iterator over indices with a constant stride. Created by [`grid_stride`] and
-/// [`block_stride`].
+/// An iterator over indices with a constant stride. Created by [`grid_stride`], [`block_stride`] and
+/// [`warp_stride`].
 #[derive(Clone, Debug)]
 pub struct Strided {
     pub(crate) next: u64,

@@ -31,7 +31,7 @@
 //! participate are unspecified, so shuffles require types that are valid for any bit pattern
 //! ([`AnyBits`]); wrap other types in `MaybeUninit`.
 
-use crate::bits::{AnyBits, map_words};
+use crate::bits::{Aligned, AnyBits, map_words};
 use crate::intrinsics::{special, warp};
 
 pub use crate::thread::{lane_id, warp_size};
@@ -155,8 +155,9 @@ pub fn ballot(mask: u32, predicate: bool) -> u32 {
 pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
     let mut same = mask;
     if size_of::<T>() == 8 && T::INITIALIZED {
-        // SAFETY: 8 bytes, all of which are initialized.
-        let bits = unsafe { (&raw const value).cast::<u64>().read_unaligned() };
+        let value = Aligned(value);
+        // SAFETY: 8 bytes, all of which are initialized, and aligned.
+        let bits = unsafe { (&raw const value).cast::<u64>().read() };
         return warp::match_any_sync_b64(bits, mask);
     }
     let _ = map_words(value, |word| {
@@ -172,8 +173,9 @@ pub fn match_any<T: AnyBits + Copy>(mask: u32, value: T) -> u32 {
 pub fn match_all<T: AnyBits + Copy>(mask: u32, value: T) -> bool {
     let mut same = true;
     if size_of::<T>() == 8 && T::INITIALIZED {
-        // SAFETY: 8 bytes, all of which are initialized.
-        let bits = unsafe { (&raw const value).cast::<u64>().read_unaligned() };
+        let value = Aligned(value);
+        // SAFETY: 8 bytes, all of which are initialized, and aligned.
+        let bits = unsafe { (&raw const value).cast::<u64>().read() };
         return warp::match_all_sync_b64(bits, mask).1;
     }
     let _ = map_words(value, |word| {

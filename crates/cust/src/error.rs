@@ -341,6 +341,24 @@ pub enum Error {
         most: usize,
     },
 
+    /// Scalars in device memory cannot be viewed as vectors.
+    #[error(
+        "cannot view {len} scalars at address {address:#x} as `{type_name}`: the length must be a \
+        multiple of {lanes}, the address of {align}"
+    )]
+    NotVectors {
+        /// The vector type.
+        type_name: &'static str,
+        /// The number of scalars.
+        len: usize,
+        /// The address of the first scalar.
+        address: u64,
+        /// The number of scalars in a vector.
+        lanes: usize,
+        /// The vector type's alignment.
+        align: usize,
+    },
+
     /// The PTX version is newer than the driver supports.
     #[error(transparent)]
     PtxTooNew(Box<PtxTooNew>),

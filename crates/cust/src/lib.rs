@@ -137,6 +137,7 @@ use std::fmt;
 
 pub use backend::{Backend, DEVICE_VARIABLE};
 pub use cpu::launch_cpu;
+pub use cust_core::vector;
 pub use cust_derive::DeviceCopy;
 /// The raw bindings to the driver API, for functions that this crate does not wrap.
 pub use cust_raw as raw;

@@ -6,6 +6,7 @@ use common::{init, stream};
 use cust::error::Error;
 use cust::memory::mem_get_info;
 use cust::prelude::*;
+use cust::vector::{U32x2, U32x4};
 use test_outcome::Failure;
 
 #[derive(Debug, Clone, Copy, PartialEq, cust::DeviceCopy)]
@@ -89,6 +90,65 @@ fn parts_of_buffers() {
     #[allow(clippy::reversed_empty_ranges)]
     let reversed = buffer.index(3..2);
     assert!(reversed.is_err());
+}
+
+#[test]
+fn scalars_are_viewed_as_vectors_and_back() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::from_slice(&[0u32, 1, 2, 3, 4, 5, 6, 7]).unwrap();
+    let vectors = buffer.as_vectors::<U32x4>().unwrap();
+    assert_eq!(vectors.len(), 2);
+    assert_eq!(
+        vectors.index(1..).unwrap().as_host_vec().unwrap(),
+        [U32x4::new(4, 5, 6, 7)]
+    );
+    assert_eq!(vectors.as_scalars().len(), 8);
+    let from = [U32x2::new(10, 11)].as_dbuf().unwrap();
+    let mut all = buffer.as_mut_slice();
+    let mut part = all.index_mut(2..4).unwrap();
+    let mut part = part.as_vectors_mut::<U32x2>().unwrap();
+    part.copy_from_device(from.as_slice()).unwrap();
+    part.as_scalars_mut()
+        .index_mut(1..)
+        .unwrap()
+        .set_zero()
+        .unwrap();
+    assert_eq!(buffer.as_host_vec().unwrap(), [0, 1, 10, 0, 4, 5, 6, 7]);
+
+    let mut vectors = [U32x2::splat(3); 2].as_dbuf().unwrap();
+    let mut scalars = vectors.as_scalars_mut();
+    scalars.index_mut(1..2).unwrap().set_zero().unwrap();
+    assert_eq!(vectors.as_scalars().as_host_vec().unwrap(), [3, 0, 3, 3]);
+    let wide = vectors.as_scalars().as_vectors::<U32x4>().unwrap();
+    assert_eq!(wide.as_host_vec().unwrap(), [U32x4::new(3, 0, 3, 3)]);
+
+    let zeroed = DeviceBuffer::<U32x4>::zeroed(2).unwrap();
+    assert_eq!(zeroed.as_host_vec().unwrap(), [U32x4::default(); 2]);
+    let empty = DeviceBuffer::<u32>::zeroed(0).unwrap();
+    assert!(empty.as_vectors::<U32x4>().unwrap().is_empty());
+    let empty = buffer.index(1..1).unwrap();
+    assert!(empty.as_vectors::<U32x4>().unwrap().is_empty());
+}
+
+#[test]
+fn scalars_that_are_no_vectors_are_an_error() {
+    let _context = init();
+    let mut buffer = DeviceBuffer::<u32>::zeroed(7).unwrap();
+    let error = buffer.as_vectors::<U32x4>().map(|_| ()).failure();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "cannot view 7 scalars at address {:#x} as `cust_core::vector::U32x4`: the length must \
+             be a multiple of 4, the address of 16",
+            buffer.as_device_ptr().as_raw()
+        )
+    );
+    let part = buffer.index(1..5).unwrap();
+    let error = part.as_vectors::<U32x4>().map(|_| ()).failure();
+    assert!(matches!(error, Error::NotVectors { len: 4, .. }), "{error}");
+    assert!(part.as_vectors::<U32x2>().is_err());
+    assert!(buffer.index(2..6).unwrap().as_vectors::<U32x2>().is_ok());
+    assert!(buffer.as_vectors_mut::<U32x2>().is_err());
 }
 
 #[test]

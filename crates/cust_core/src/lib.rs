@@ -1,4 +1,5 @@
-//! Items that host and device code share: the [`DeviceCopy`] trait and its derive macro.
+//! Items that host and device code share: the [`DeviceCopy`] trait and its derive macro, and the
+//! types of [`vector`].
 //!
 //! A kernels crate derives it for types that the host passes by value or in buffers:
 //!
@@ -39,6 +40,7 @@ pub mod report;
 pub mod signature;
 #[doc(hidden)]
 pub mod stack;
+pub mod vector;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
 pub use traits::DeviceCopy;

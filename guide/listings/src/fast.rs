@@ -51,12 +51,16 @@ pub fn resources() -> Outcome {
 }
 
 pub fn wide_accesses() -> Outcome {
-    use guide_kernels::fast::{Float4, scale4};
+    use cust::vector::F32x4;
+    use guide_kernels::fast::scale4;
 
     let module = KERNELS.load()?;
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    let mut data = vec![Float4([1.0, 2.0, 3.0, 4.0]); 100];
-    module.launch(&stream, (1, 128), scale4::args(2.0, &mut data))?;
-    assert_eq!(data, [Float4([2.0, 4.0, 6.0, 8.0]); 100]);
+    // ANCHOR: vector
+    let mut data = DeviceBuffer::from_slice(&[3.0f32; 400])?;
+    let vectors = data.as_vectors_mut::<F32x4>()?;
+    module.launch(&stream, (1, 128), scale4::args(2.0, vectors))?;
+    // ANCHOR_END: vector
+    assert_eq!(data.as_host_vec()?, [6.0; 400]);
     Ok(())
 }

@@ -27,6 +27,7 @@ const FILES: &[&str] = &[
     "thread.rs",
     "time.rs",
     "unroll.rs",
+    "vector.rs",
     "warp.rs",
 ];
 

@@ -4,6 +4,7 @@ use crate::{Arch, Session, expect, trial};
 use cuda_std_tests_kernels::examples::*;
 use cuda_std_tests_kernels::random;
 use cust::prelude::*;
+use cust::vector::F32x4;
 use libtest_mimic::{Failed, Trial};
 
 /// A launch of a kernel of this package.
@@ -269,6 +270,13 @@ examples! {
         let sums = (0..2).map(|block| of_block(block).map(|i| data[i]).sum());
         expect(to.as_host_vec()?, sums.collect(), "the sums")?
     }
+    thread_row_sums |session, module| {
+        let matrix = floats(12 * 50);
+        let mut to = DeviceBuffer::<f32>::zeroed(12)?;
+        launch_example!(session, module, thread_row_sums, 2, 256, 50usize, &matrix.as_dbuf()?, &mut to);
+        let sums = matrix.chunks(50).map(|row| row.iter().sum());
+        expect(to.as_host_vec()?, sums.collect(), "the sums of the rows")?
+    }
     time_measure |session, module| {
         let mut to = DeviceBuffer::from_slice(&[[0u64; 2]; 32])?;
         launch_example!(session, module, time_measure, 1, 32, 1000u64, 7u64, &mut to);
@@ -283,6 +291,21 @@ examples! {
         launch_example!(session, module, unroll_polynomial, 2, 32, factors, &at.as_dbuf()?, &mut to);
         let value = |&x: &f32| factors.iter().fold(0.0, |value, factor| value * x + factor);
         expect(to.as_host_vec()?, at.iter().map(value).collect(), "the values")?
+    }
+    vector_axpy |session, module| {
+        let (x, y) = (floats(100).as_dbuf()?, floats(100));
+        let mut to = y.as_dbuf()?;
+        launch_example!(
+            session, module, vector_axpy, 1, 32,
+            3.0, x.as_vectors::<F32x4>()?, to.as_vectors_mut::<F32x4>()?
+        );
+        expect(to.as_host_vec()?, y.iter().map(|y| 3.0 * y + y).collect(), "the sums")?
+    }
+    vector_zeros |session, module| {
+        let data: Vec<u32> = words(100).iter().map(|x| x % 3).collect();
+        let mut zeros = DeviceBox::new(&0u32)?;
+        launch_example!(session, module, vector_zeros, 1, 16, &data.as_dbuf()?, &mut zeros);
+        expect(zeros.as_host_value()?, data.iter().filter(|&&x| x == 0).count() as u32, "the count")?
     }
     warp_warp_sums |session, module| {
         let data = words(128);

@@ -18,6 +18,7 @@ mod newer;
 mod output;
 mod raw;
 mod synchronization;
+mod vectors;
 mod warp;
 
 /// The architecture that kernels are compiled for.
@@ -203,6 +204,7 @@ pub fn trials() -> Vec<Trial> {
         warp::trials(),
         synchronization::trials(),
         output::trials(),
+        vectors::trials(),
         atomics::trials(),
         groups::trials(),
         newer::trials(),

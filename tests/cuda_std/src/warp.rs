@@ -16,6 +16,9 @@ pub fn trials() -> Vec<Trial> {
         trial(Arch::Sm75, "warp::votes", |session, module| {
             per_thread(session, module, "votes", (2, 64), &[], votes)
         }),
+        trial(Arch::Sm75, "warp::strides", |session, module| {
+            per_thread(session, module, "strides", (2, 64), &[], strides)
+        }),
     ]
 }
 
@@ -109,4 +112,14 @@ fn votes(thread: u32) -> [u64; 16] {
             up_to << 32 | u64::from(above ^ from.reverse_bits())
         },
     ]
+}
+
+fn strides(thread: u32) -> [u64; 10] {
+    let mut expected = [0; 10];
+    for (k, len) in [0, 1, 31, 33, 100].into_iter().enumerate() {
+        let mine = (0..len).filter(|i| i % 32 == u64::from(thread % 32));
+        expected[2 * k] = mine.clone().count() as u64;
+        expected[2 * k + 1] = mine.fold(0, |all, i| all << 8 | i);
+    }
+    expected
 }

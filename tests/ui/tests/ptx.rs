@@ -306,6 +306,61 @@ fn attributes_are_right() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// The size of every access to global and shared memory in a kernel of `vectors.rs`, in bytes.
+const VECTOR_ACCESSES: &[(&str, u32)] = &[
+    ("scale_f32x2", 8),
+    ("scale_f32x4", 16),
+    ("scale_f64x2", 16),
+    ("scale_i16x4", 8),
+    ("scale_u8x4", 4),
+    ("scale_u32x4", 16),
+    ("scale_u64x2", 16),
+    ("copy_f32x4", 16),
+    ("copy_u64x2", 16),
+    ("in_place", 16),
+    ("mapped", 16),
+    ("by_element", 16),
+    ("chunks", 16),
+    ("viewed", 16),
+    ("in_shared", 16),
+    ("raw", 16),
+    ("shuffled", 16),
+];
+
+/// Returns the number of bytes that a load or store accesses: 16 for `ld.global.nc.v4.f32`.
+fn access_size(name: &str) -> u32 {
+    let lanes = [(".v2.", 2), (".v4.", 4)];
+    let lanes = lanes.iter().find(|(part, _)| name.contains(part));
+    let bits = name.rsplit('.').next().unwrap_or_default();
+    let bits: u32 = bits[1..].parse().expect("the type of the elements");
+    lanes.map_or(1, |(_, lanes)| *lanes) * bits / 8
+}
+
+#[test]
+fn vectors_are_accessed_by_one_instruction() {
+    let mut wrong = String::new();
+    for arch in ["sm_75", "sm_90", "sm_100"] {
+        let made = compile(&folder().join("vectors.rs"), arch, 3);
+        let module = Module::parse(&made.ptx).expect("it is PTX");
+        for &(kernel, bytes) in VECTOR_ACCESSES {
+            let names = names(function(&module, kernel));
+            let is_access = |name: &&String| {
+                (name.starts_with("ld.") || name.starts_with("st.")) && !name.contains(".param")
+            };
+            let accesses: Vec<&String> = names.iter().filter(is_access).collect();
+            let nc = accesses
+                .iter()
+                .any(|name| name.starts_with("ld.global.nc."));
+            let reads_slice =
+                !["in_place", "mapped", "by_element", "raw", "shuffled"].contains(&kernel);
+            if nc != reads_slice || accesses.iter().any(|name| access_size(name) != bytes) {
+                let _ = writeln!(wrong, "{arch}: {kernel}, {bytes} bytes: {accesses:?}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 const ORDERS: [&str; 5] = ["Relaxed", "Acquire", "Release", "AcqRel", "SeqCst"];
 const LOADS: [&str; 3] = ["Relaxed", "Acquire", "SeqCst"];
 const STORES: [&str; 3] = ["Relaxed", "Release", "SeqCst"];

@@ -4,6 +4,7 @@ use super::Scale;
 use crate::case::{Args, Buffer, Case, download, random, samples, upload, zeroed};
 use bench_kernels::scan::{THREADS, TILE};
 use cust::error::CudaResult;
+use cust::vector::U32x4;
 
 pub fn scan(scale: Scale) -> CudaResult<Case> {
     let tiles = scale.pick(40, (1 << 28) / TILE);
@@ -17,7 +18,10 @@ pub fn scan(scale: Scale) -> CudaResult<Case> {
         .args(
             pointers.clone(),
             pointers,
-            Args::new().slice(&from).slice(&states).output(&to),
+            Args::new()
+                .vectors::<U32x4>(&from)
+                .slice(&states)
+                .output_vectors::<U32x4>(&to),
         )
         .input(&from)
         .output_from(&states, 0)

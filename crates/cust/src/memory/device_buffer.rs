@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::CudaResult;
 use crate::stream::Stream;
 use crate::tracker::Tracker;
+use crate::vector::Vector;
 
 /// A buffer of fixed length in device memory.
 ///
@@ -162,6 +163,57 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Borrows all elements as a mutable slice.
     pub fn as_mut_slice(&mut self) -> DeviceSliceMut<'_, T> {
         DeviceSliceMut::new(self.range())
+    }
+
+    /// Views all elements as vectors, such as [`F32x4`](crate::vector::F32x4) for `f32`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NotVectors`](crate::error::Error::NotVectors) if the number of elements is
+    /// not a multiple of the vector's.
+    pub fn as_vectors<V: Vector<Scalar = T>>(&self) -> CudaResult<DeviceSlice<'_, V>> {
+        self.as_slice().as_vectors()
+    }
+
+    /// Views all elements as vectors, for a kernel that writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::as_vectors`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    /// use cust::vector::F32x4;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = DeviceBuffer::<f32>::zeroed(8)?;
+    /// let source = DeviceBuffer::from_slice(&[F32x4::splat(1.0), F32x4::splat(2.0)])?;
+    /// buffer.as_vectors_mut::<F32x4>()?.copy_from_device(source.as_slice())?;
+    /// assert_eq!(buffer.as_host_vec()?, [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn as_vectors_mut<V: Vector<Scalar = T>>(&mut self) -> CudaResult<DeviceSliceMut<'_, V>> {
+        Ok(DeviceSliceMut::new(
+            self.as_mut_slice().into_range().vectors()?,
+        ))
+    }
+
+    /// Views the elements of all vectors as one slice.
+    pub fn as_scalars(&self) -> DeviceSlice<'_, T::Scalar>
+    where
+        T: Vector,
+    {
+        self.as_slice().as_scalars()
+    }
+
+    /// Views the elements of all vectors as one mutable slice.
+    pub fn as_scalars_mut(&mut self) -> DeviceSliceMut<'_, T::Scalar>
+    where
+        T: Vector,
+    {
+        DeviceSliceMut::new(self.as_mut_slice().into_range().scalars())
     }
 
     /// Borrows a range of the elements as a slice.

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
 use crate::tracker::{Captured, Tracker};
+use crate::vector::Vector;
 
 /// A contiguous range of elements in device memory, to which all typed memory converts.
 pub(crate) struct RangeOnDevice<'a, T> {
@@ -46,6 +47,35 @@ impl<'a, T> RangeOnDevice<'a, T> {
     fn part(self, start: usize, end: usize) -> Self {
         let address = self.address + (start * size_of::<T>()) as u64;
         RangeOnDevice::new(self.tracker, address, end - start)
+    }
+
+    /// Views the scalars as vectors.
+    pub(super) fn vectors<V: Vector<Scalar = T>>(self) -> CudaResult<RangeOnDevice<'a, V>> {
+        let (lanes, align) = (V::LANES, align_of::<V>());
+        let aligned = self.address.is_multiple_of(align as u64) || self.len == 0;
+        if !aligned || !self.len.is_multiple_of(lanes) {
+            return Err(Error::NotVectors {
+                type_name: std::any::type_name::<V>(),
+                len: self.len,
+                address: self.address,
+                lanes,
+                align,
+            });
+        }
+        let address = match self.len {
+            // The address of an empty range must be aligned, too.
+            0 => self.address.next_multiple_of(align as u64),
+            _ => self.address,
+        };
+        Ok(RangeOnDevice::new(self.tracker, address, self.len / lanes))
+    }
+
+    /// Views the vectors as scalars.
+    pub(super) fn scalars(self) -> RangeOnDevice<'a, T::Scalar>
+    where
+        T: Vector,
+    {
+        RangeOnDevice::new(self.tracker, self.address, self.len * T::LANES)
     }
 
     fn resolve(self, range: impl RangeBounds<usize>) -> CudaResult<(usize, usize)> {
@@ -150,6 +180,41 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         Ok((self.index(..middle)?, self.index(middle..)?))
     }
 
+    /// Views the elements as vectors, such as [`F32x4`](crate::vector::F32x4) for `f32`.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NotVectors`] if the number of elements is not a multiple of the vector's,
+    /// or the address is not a multiple of the vector's alignment. The elements of a
+    /// [`DeviceBuffer`](super::DeviceBuffer) are aligned for every vector type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    /// use cust::vector::F32x4;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])?;
+    /// let vectors = buffer.as_slice().as_vectors::<F32x4>()?;
+    /// assert_eq!(vectors.index(1..)?.as_host_vec()?, [F32x4::new(5.0, 6.0, 7.0, 8.0)]);
+    ///
+    /// // The address of the second element is not a multiple of 16.
+    /// assert!(buffer.index(1..5)?.as_vectors::<F32x4>().is_err());
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn as_vectors<V: Vector<Scalar = T>>(&self) -> CudaResult<DeviceSlice<'a, V>> {
+        Ok(DeviceSlice::new(self.range.vectors()?))
+    }
+
+    /// Views the elements of all vectors as one slice.
+    pub fn as_scalars(&self) -> DeviceSlice<'a, T::Scalar>
+    where
+        T: Vector,
+    {
+        DeviceSlice::new(self.range.scalars())
+    }
+
     /// Copies the elements to `destination`, after all pending work that writes them, and waits.
     ///
     /// # Errors
@@ -235,6 +300,23 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
             first,
             DeviceSliceMut::new(self.range.part(middle, self.range.len)),
         ))
+    }
+
+    /// Views the elements as vectors: see [`DeviceSlice::as_vectors`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceSlice::as_vectors`].
+    pub fn as_vectors_mut<V: Vector<Scalar = T>>(&mut self) -> CudaResult<DeviceSliceMut<'_, V>> {
+        Ok(DeviceSliceMut::new(self.range.vectors()?))
+    }
+
+    /// Views the elements of all vectors as one slice.
+    pub fn as_scalars_mut(&mut self) -> DeviceSliceMut<'_, T::Scalar>
+    where
+        T: Vector,
+    {
+        DeviceSliceMut::new(self.range.scalars())
     }
 
     /// Copies the elements of another device slice into this one, and waits.

@@ -62,14 +62,11 @@ pub fn matvec_bounded(a: &[f32], x: &[f32], mut y: PerThread<f32>) {
 // ANCHOR_END: bounds
 
 // ANCHOR: vector
-/// Four floats that a thread loads and stores with one instruction of 16 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, cust_core::DeviceCopy)]
-#[repr(C, align(16))]
-pub struct Float4(pub [f32; 4]);
+use cuda_std::vector::F32x4;
 
 /// Multiplies each element by `factor`, four at a time.
 #[kernel]
-pub fn scale4(factor: f32, mut data: PerThread<Float4>) {
-    data.each(|_, x| *x = Float4(x.0.map(|x| x * factor)));
+pub fn scale4(factor: f32, mut data: PerThread<F32x4>) {
+    data.each(|_, x| *x *= factor);
 }
 // ANCHOR_END: vector

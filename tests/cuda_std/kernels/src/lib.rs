@@ -28,6 +28,8 @@ pub mod output;
 #[cfg(feature = "base")]
 pub mod synchronization;
 #[cfg(feature = "base")]
+pub mod vectors;
+#[cfg(feature = "base")]
 pub mod warp;
 
 modules! {

@@ -131,3 +131,15 @@ pub fn votes(mut to: PerThread<[u64; 16]>) {
         });
     }
 }
+
+/// For some lengths, the number of the lane's indices in a warp-stride loop, and the indices.
+#[kernel]
+pub fn strides(mut to: PerThread<[u64; 10]>) {
+    for (_, to) in to.own() {
+        for (k, len) in [0, 1, 31, 33, 100].into_iter().enumerate() {
+            let mine = thread::warp_stride(len);
+            to[2 * k] = mine.clone().count() as u64;
+            to[2 * k + 1] = mine.fold(0, |all, i| all << 8 | i as u64);
+        }
+    }
+}

@@ -9,8 +9,8 @@ use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Dynamic, Shared, Tile};
 use cuda_std::unroll::unroll;
+use cuda_std::vector::F32x4;
 use cuda_std::{PerThreadChunk, PerTile, Rows};
-use cust_core::DeviceCopy;
 use num_complex::Complex;
 
 /// Rows and columns of the products' tiles.
@@ -258,31 +258,10 @@ pub unsafe fn pipeline(from: *const f32, rounds: usize, mut to: PerThread<f32>) 
     to.each(|_, to| *to = sum);
 }
 
-/// Four floats that are loaded and stored at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, DeviceCopy)]
-#[repr(C, align(16))]
-pub struct Float4 {
-    /// The first.
-    pub x: f32,
-    /// The second.
-    pub y: f32,
-    /// The third.
-    pub z: f32,
-    /// The fourth.
-    pub w: f32,
-}
-
 /// `y = a * x + y`, four numbers in one access.
 #[kernel]
-pub fn saxpy4(a: f32, x: &[Float4], mut y: PerThread<Float4>) {
-    y.each_with(x, |_, y, x| {
-        *y = Float4 {
-            x: a * x.x + y.x,
-            y: a * x.y + y.y,
-            z: a * x.z + y.z,
-            w: a * x.w + y.w,
-        };
-    });
+pub fn saxpy4(a: f32, x: &[F32x4], mut y: PerThread<F32x4>) {
+    y.each_with(x, |_, y, x| *y += a * *x);
 }
 
 /// As [`saxpy4()`], over plain floats.

@@ -1,6 +1,7 @@
 use crate::{Outcome, close, floats, hash, start};
 use cuda_std::halves::{F16, F16x2};
 use cust::prelude::*;
+use cust::vector::F32x4;
 use num_complex::Complex;
 use samples_kernels::linear::*;
 
@@ -213,25 +214,20 @@ fn vectors_of_four() -> Outcome {
     )?;
     close(&device.as_host_vec()?, &expected, 1e-6);
 
-    let fours = |from: &[f32]| -> Vec<Float4> {
-        from.as_chunks::<4>()
-            .0
-            .iter()
-            .map(|&[x, y, z, w]| Float4 { x, y, z, w })
-            .collect()
-    };
-    let mut device = fours(&y).as_dbuf()?;
+    let x = x.as_dbuf()?;
+    let mut device = y.as_dbuf()?;
+    let mut elements = device.as_mut_slice();
+    let mut whole = elements.index_mut(..1000)?;
     module.launch(
         &stream,
         (2, 128),
-        saxpy4::args(2.5, &fours(&x).as_dbuf()?, &mut device),
+        saxpy4::args(
+            2.5,
+            x.index(..1000)?.as_vectors::<F32x4>()?,
+            whole.as_vectors_mut::<F32x4>()?,
+        ),
     )?;
-    let found: Vec<f32> = device
-        .as_host_vec()?
-        .iter()
-        .flat_map(|f| [f.x, f.y, f.z, f.w])
-        .collect();
-    close(&found, &expected[..1000], 1e-6);
+    close(&device.as_host_vec()?[..1000], &expected[..1000], 1e-6);
     Ok(())
 }
 
