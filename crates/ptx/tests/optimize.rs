@@ -157,6 +157,15 @@ fn indices_from_memory_are_checked_four_at_a_time() {
         .expect("the test of the iterations that are left");
     let chunk: Vec<&str> = text[first..].split("bra ").collect();
     assert_eq!([loads(chunk[1]), loads(chunk[2])], [4, 4], "{text}");
+    // The last one to three: the second and the third only if there are so many.
+    let last = lines(&text[first..], "setp.gt.u64 %x", "st.global").join("\n");
+    let predicated = |line: &&str| line.starts_with("@%x") && line.contains("ld.global.nc");
+    assert_eq!(last.lines().filter(predicated).count(), 4, "{last}");
+    assert!(last.contains("or.pred"), "{last}");
+    // The sum changes only if there is an iteration.
+    assert!(last.contains("selp.b32"), "{last}");
+    // If a check fails, the original loop goes on.
+    assert!(last.contains("bra $loop;"), "{last}");
 }
 
 #[test]
