@@ -229,20 +229,17 @@ pub unsafe fn sgemm_registers_raw(a: *const f32, b: *const f32, c: *mut f32, n: 
             };
         }
         thread::sync_threads();
-        for step in (0..GEMM_THREADS).step_by(4) {
-            unroll::<4>(|k| {
-                let k = step + k;
-                let (mut column, mut row) = ([0.0; SUMS], [0.0; SUMS]);
+        for k in 0..GEMM_THREADS {
+            let (mut column, mut row) = ([0.0; SUMS], [0.0; SUMS]);
+            for i in 0..SUMS {
+                column[i] = *tile_a.add((ty + i * GEMM_THREADS) * GEMM_THREADS + k);
+                row[i] = *tile_b.add(k * GEMM_BLOCK + tx + i * GEMM_THREADS);
+            }
+            for j in 0..SUMS {
                 for i in 0..SUMS {
-                    column[i] = *tile_a.add((ty + i * GEMM_THREADS) * GEMM_THREADS + k);
-                    row[i] = *tile_b.add(k * GEMM_BLOCK + tx + i * GEMM_THREADS);
+                    sums[j][i] += column[j] * row[i];
                 }
-                for j in 0..SUMS {
-                    for i in 0..SUMS {
-                        sums[j][i] += column[j] * row[i];
-                    }
-                }
-            });
+            }
         }
         thread::sync_threads();
     }

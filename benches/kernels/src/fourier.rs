@@ -3,6 +3,7 @@
 use cuda_std::PerBlock;
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
+use cuda_std::vector::F32x2;
 
 /// The number of points of a transform.
 pub const POINTS: usize = 256;
@@ -11,12 +12,12 @@ const STAGES: u32 = POINTS.ilog2();
 
 /// A butterfly: returns the sum and the difference of a number and a rotated one.
 #[inline(always)]
-fn butterfly(a: [f32; 2], b: [f32; 2], turn: [f32; 2]) -> ([f32; 2], [f32; 2]) {
-    let b = [
+fn butterfly(a: F32x2, b: F32x2, turn: F32x2) -> (F32x2, F32x2) {
+    let b = F32x2::new(
         b[0] * turn[0] - b[1] * turn[1],
         b[0] * turn[1] + b[1] * turn[0],
-    ];
-    ([a[0] + b[0], a[1] + b[1]], [a[0] - b[0], a[1] - b[1]])
+    );
+    (a + b, a - b)
 }
 
 /// Returns the index with its bits in reverse order.
@@ -30,10 +31,10 @@ fn reversed(i: usize) -> usize {
 /// are the numbers `i` and `i + POINTS / 2`. `turns` are the first half of the roots of unity.
 #[kernel(block_size(128))]
 pub fn fft_safe(
-    #[shared] mut numbers: Shared<Array<[f32; 2], POINTS>>,
-    from: &[[f32; 2]],
-    turns: &[[f32; 2]],
-    mut to: PerBlock<[f32; 2], POINTS>,
+    #[shared] mut numbers: Shared<Array<F32x2, POINTS>>,
+    from: &[F32x2],
+    turns: &[F32x2],
+    mut to: PerBlock<F32x2, POINTS>,
 ) {
     let thread = thread::index_in_block() as usize;
     for mut piece in to.pieces() {
@@ -54,8 +55,8 @@ pub fn fft_safe(
 
 /// The Fourier transform of each group of [`POINTS`] complex numbers: see [`fft_safe()`].
 #[kernel(block_size(128))]
-pub unsafe fn fft_raw(from: *const [f32; 2], turns: *const [f32; 2], to: *mut [f32; 2]) {
-    let numbers = shared_array![[f32; 2]; POINTS];
+pub unsafe fn fft_raw(from: *const F32x2, turns: *const F32x2, to: *mut F32x2) {
+    let numbers = shared_array![F32x2; POINTS];
     let thread = thread::thread_idx_x() as usize;
     let start = thread::block_idx_x() as usize * POINTS;
     let (from, to) = (from.add(start), to.add(start));

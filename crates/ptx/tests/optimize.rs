@@ -152,9 +152,16 @@ fn indices_from_memory_are_checked_four_at_a_time() {
     let text = optimized(&body);
     // Four indices, one branch, four loads.
     let loads = |text: &str| text.matches("ld.global.nc").count();
-    let first = text
-        .find("setp.gt.u64")
+    let is_test = |at: &usize| text[*at..].lines().next().unwrap().ends_with(", 3;");
+    let first = (text.match_indices("setp.gt.u64").map(|(at, _)| at))
+        .find(is_test)
         .expect("the test of the iterations that are left");
+    // A single iteration needs none of the tests.
+    let single = text[..first]
+        .find("setp.gt.u64")
+        .expect("the test of the first iteration");
+    let branch = text[single..].lines().find(|line| line.contains("bra"));
+    assert!(branch.unwrap().ends_with(" bra $loop;"), "{text}");
     let chunk: Vec<&str> = text[first..].split("bra ").collect();
     assert_eq!([loads(chunk[1]), loads(chunk[2])], [4, 4], "{text}");
     // The last one to three: the second and the third only if there are so many.

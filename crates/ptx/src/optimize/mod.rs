@@ -42,8 +42,8 @@ const PRESSURE: usize = 40;
 /// thread.
 const PRESSURE_OF_LOADS: usize = 56;
 
-/// The maximum number of instructions per access to global memory of a kernel that mostly waits for
-/// memory.
+/// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
+/// for memory.
 const COMPUTATION: usize = 50;
 
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
@@ -124,6 +124,18 @@ fn optimize_function<'a>(
     Some(())
 }
 
+/// Returns the number of 32-bit words that an instruction accesses.
+fn words(access: &Instruction<'_>) -> usize {
+    let ty = access.modifiers.last().and_then(|ty| Type::from_name(ty));
+    let elements = match access.modifiers.iter().rev().nth(1) {
+        Some(&"v2") => 2,
+        Some(&"v4") => 4,
+        Some(&"v8") => 8,
+        _ => 1,
+    };
+    elements * ty.map_or(1, |ty| ty.bytes().div_ceil(4) as usize)
+}
+
 fn limits_registers(directive: &Directive<'_>) -> bool {
     matches!(directive.name, "maxnreg" | "minnctapersm")
 }
@@ -144,8 +156,9 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>) -> bool {
             instructions::instructions(statement, &mut |it| {
                 size += 1;
                 let opcodes = ["ld", "st", "atom", "red"];
-                let is_access = opcodes.contains(&it.opcode) && it.modifiers.contains(&"global");
-                accesses += usize::from(is_access);
+                if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
+                    accesses += words(it);
+                }
             });
         }
     }

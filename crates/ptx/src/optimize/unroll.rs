@@ -250,19 +250,46 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a 
     None
 }
 
+/// Returns instructions that determine whether the loop has several iterations, and the predicate.
+pub(super) fn several<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    plan: &Plan<'a>,
+) -> (Vec<Statement<'a>>, &'a str) {
+    let (ty, sub, unsigned) = types(plan);
+    let mut body = Vec::new();
+    let (graph, names) = (&mut *ahead.graph, ahead.names);
+    let operands = [plan.bound.clone(), Operand::Name(plan.counter)];
+    let left = graph.emit(names, &mut body, ty, "sub", &[sub], operands);
+    let operands = [Operand::Name(left), number(plan.step)];
+    let several = graph.emit(
+        names,
+        &mut body,
+        Type::Pred,
+        "setp",
+        &["gt", unsigned],
+        operands,
+    );
+    (body, several)
+}
+
+/// Returns the type of the counter, and the types of its subtraction and comparison.
+fn types(plan: &Plan<'_>) -> (Type, &'static str, &'static str) {
+    match plan.bits {
+        32 => (Type::B32, "s32", "u32"),
+        _ => (Type::B64, "s64", "u64"),
+    }
+}
+
 /// Creates the unrolled loop and returns its blocks, the entry first. A last group of fewer
 /// iterations runs at once, too: what belongs to missing iterations is predicated. If a check fails,
-/// execution continues at `rolled`. `live` are the registers that must hold their values at the end.
+/// or a single iteration remains, execution continues at `rolled`. `live` are the registers that must hold their values at the end.
 pub(super) fn unroll<'a>(
     ahead: &mut Ahead<'_, 'a>,
     plan: &Plan<'a>,
     rolled: Id,
     live: &[&'a str],
 ) -> Vec<Id> {
-    let (ty, sub, unsigned) = match plan.bits {
-        32 => (Type::B32, "s32", "u32"),
-        _ => (Type::B64, "s64", "u64"),
-    };
+    let (ty, sub, unsigned) = types(plan);
     let taken = std::mem::take(&mut ahead.body);
 
     // Whether enough iterations remain.
@@ -290,9 +317,8 @@ pub(super) fn unroll<'a>(
             let mut active = vec![None];
             active.extend((1..ITERATIONS - 1).map(|count| Some(others(ahead, count))));
             let tests = std::mem::take(&mut ahead.body);
-            let mut group = group(ahead, plan, live, &active);
-            group.first.splice(0..0, tests);
-            (group, exit)
+            let several = active[1].unwrap_or_default();
+            (group(ahead, plan, live, &active), tests, several, exit)
         });
     ahead.body = taken;
 
@@ -319,8 +345,10 @@ pub(super) fn unroll<'a>(
         (whole.first, branch(whole.passes, id + 2, rolled)),
         (whole.then, last),
     ];
-    if let Some((group, exit)) = partial {
-        blocks.push((group.first, branch(group.passes, id + 4, rolled)));
+    if let Some((group, tests, several, exit)) = partial {
+        // A single iteration does not wait for others.
+        blocks.push((tests, branch(several, id + 4, rolled)));
+        blocks.push((group.first, branch(group.passes, id + 5, rolled)));
         blocks.push((group.then, End::Jump(exit, false)));
     }
     let ids = (id..id + blocks.len()).collect();

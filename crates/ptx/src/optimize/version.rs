@@ -95,12 +95,14 @@ fn version_one<'a>(
     }
     let condition = ahead.all();
     let header = each.header;
+    let mut several = None;
     let fast = match plan {
         // The remaining iterations run in the original loop: a third copy would cost more uniform
         // registers than ptxas has.
         Some(plan) => {
             let live = live(ahead.graph, cold, each);
             let place = ahead.graph.order.iter().position(|id| *id == header)?;
+            several = Some(unroll::several(&mut ahead, &plan));
             let unrolled = unroll::unroll(&mut ahead, &plan, header, &live);
             let order = &mut ahead.graph.order;
             order.truncate(order.len() - unrolled.len());
@@ -127,9 +129,21 @@ fn version_one<'a>(
         ),
     };
     let place = graph.order.iter().position(|id| *id == fast[0])?;
-    let test = graph.add(block, None);
+    let mut test = graph.add(block, None);
     graph.order.pop();
     graph.order.insert(place, test);
+    if let Some((body, register)) = several {
+        // The test of all checks does not pay for a single iteration.
+        let guard = Guard {
+            negated: false,
+            register,
+        };
+        let end = End::Branch(guard, false, test, header);
+        let label = names.label();
+        test = graph.add(Block { label, body, end }, None);
+        graph.order.pop();
+        graph.order.insert(place, test);
+    }
     for id in outside {
         graph.blocks[id]
             .end
