@@ -265,6 +265,11 @@ fn names_for_those_who_come_from_cuda_exist() {
 
 /// Returns the source of a module; of `intrinsics`, only `mod.rs`, without the rows.
 fn module_text(sources: &Path, module: &str) -> String {
+    // Shared with the host.
+    if module == "vector" {
+        let shared = root().join("crates/cust_core/src/vector.rs");
+        return std::fs::read_to_string(shared).unwrap_or_default();
+    }
     if module == "intrinsics" {
         return std::fs::read_to_string(sources.join("intrinsics/mod.rs")).unwrap_or_default();
     }

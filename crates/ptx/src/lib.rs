@@ -43,6 +43,8 @@ pub use ast::*;
 pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
 pub use halves::join_halves;
+use std::collections::HashSet;
+
 use inline_panics::inline_panics;
 pub use locs::{LocKey, each_loc};
 pub use narrow::widen_narrow;
@@ -133,16 +135,17 @@ pub fn finish(
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
-    match purpose {
-        Purpose::Debugging | Purpose::Plain => {}
+    let limited = match purpose {
+        Purpose::Debugging | Purpose::Plain => HashSet::new(),
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
-    }
+    };
     widen_narrow(&mut module);
     join_halves(&mut module);
     gather_param_stores(&mut module);
     exit_after_panics(&mut module);
     if matches!(purpose, Purpose::Speed(_)) {
         inline_panics(&mut module, &names);
+        optimize::limit_registers(&mut module, &limited);
         remove_dead(&mut module, keep);
     }
     hide_recursion(&mut module);

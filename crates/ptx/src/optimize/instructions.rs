@@ -39,6 +39,25 @@ pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
 }
 
+/// Returns whether the first operand of an instruction is its result, as [`results`] and [`sources`]
+/// assume. That of a barrier or an unknown instruction may be read.
+pub(super) fn has_result(instruction: &Instruction<'_>) -> bool {
+    const AMONG_THREADS: &[&str] = &[
+        "activemask",
+        "elect",
+        "ldmatrix",
+        "match",
+        "mma",
+        "redux",
+        "shfl",
+        "tex",
+        "vote",
+    ];
+    let is_reduction =
+        matches!(instruction.opcode, "bar" | "barrier") && instruction.modifiers.contains(&"red");
+    can_be_copied(instruction) || AMONG_THREADS.contains(&instruction.opcode) || is_reduction
+}
+
 /// Returns whether an instruction writes memory, or reads memory with an ordering.
 pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
     const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
-use super::instructions::{instructions, is_pure, results, sources};
+use super::instructions::{has_result, instructions, is_pure, results, sources};
+use crate::dead::visit_operand;
 use crate::{Instruction, Statement, Type};
 
 /// The registers that are live at the start of each block of a region.
@@ -53,18 +54,33 @@ impl<'a> Liveness<'a> {
                 if is_dead(it, &now) {
                     continue;
                 }
-                if it.guard.is_none() {
+                if it.guard.is_none() && has_result(it) {
                     results(it, &mut |name| _ = now.remove(name));
                 }
-                sources(it, &mut |name| _ = now.insert(name));
+                read(it, &mut |name| _ = now.insert(name));
             } else {
                 // A nested block may write a register under a condition.
                 instructions(statement, &mut |it| {
-                    sources(it, &mut |name| _ = now.insert(name));
+                    read(it, &mut |name| _ = now.insert(name))
                 });
             }
         }
         now
+    }
+}
+
+/// Calls `visit` with each register that the instruction may read: the first operand of some
+/// instructions, such as barriers, is no result.
+fn read<'a>(it: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+    if has_result(it) {
+        sources(it, visit);
+        return;
+    }
+    if let Some(guard) = it.guard {
+        visit(guard.register);
+    }
+    for operand in &it.operands {
+        visit_operand(operand, visit);
     }
 }
 

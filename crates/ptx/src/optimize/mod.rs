@@ -18,6 +18,7 @@ mod unroll;
 mod version;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use flow::{End, Graph, Id};
 use instructions::results;
@@ -39,8 +40,8 @@ const REGISTERS: u64 = 32;
 const PRESSURE: usize = 40;
 
 /// The same for a kernel that mostly waits for memory: ptxas then has fewer loads in flight per
-/// thread.
-const PRESSURE_OF_LOADS: usize = 56;
+/// thread. ptxas keeps to the limit by itself if fewer are live.
+const PRESSURE_OF_LOADS: RangeInclusive<usize> = 25..=56;
 
 /// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
 /// for memory.
@@ -59,12 +60,42 @@ pub struct Slice {
     pub element: u64,
 }
 
-/// Optimizes the functions of a module.
-pub fn optimize<'a>(module: &mut Module<'a>, kernels: Kernels<'_>, names: &'a Names) {
+/// Optimizes the functions of a module. Returns the kernels that are faster with at most
+/// [`REGISTERS`] registers: see [`limit_registers`].
+pub fn optimize<'a>(
+    module: &mut Module<'a>,
+    kernels: Kernels<'_>,
+    names: &'a Names,
+) -> HashSet<&'a str> {
     let no_return = no_return(module);
+    let mut limited = HashSet::new();
     for item in &mut module.items {
-        if let Item::Function(function) = item {
-            optimize_function(function, &no_return, kernels, names);
+        if let Item::Function(function) = item
+            && optimize_function(function, &no_return, kernels, names) == Some(true)
+        {
+            limited.insert(function.name);
+        }
+    }
+    limited
+}
+
+/// Limits the registers of kernels that call no function: ptxas rejects a limit that a callee
+/// exceeds.
+pub fn limit_registers<'a>(module: &mut Module<'a>, kernels: &HashSet<&'a str>) {
+    for item in &mut module.items {
+        let Item::Function(function) = item else {
+            continue;
+        };
+        let mut calls = false;
+        for statement in function.body.iter().flatten() {
+            instructions::instructions(statement, &mut |it| calls |= it.opcode == "call");
+        }
+        if kernels.contains(function.name) && !calls {
+            function.directives.push(Directive {
+                name: "maxnreg",
+                values: vec![REGISTERS],
+                strings: Vec::new(),
+            });
         }
     }
 }
@@ -81,19 +112,21 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
-/// Optimizes the body of a function, if its control flow can be represented.
+/// Optimizes the body of a function, if its control flow can be represented. Returns whether the
+/// function is faster with at most [`REGISTERS`] registers.
 fn optimize_function<'a>(
     function: &mut Function<'a>,
     no_return: &HashSet<&'a str>,
     kernels: Kernels<'_>,
     names: &'a Names,
-) -> Option<()> {
+) -> Option<bool> {
     let slices: Vec<&Slice> = (kernels.slices.iter())
         .filter(|slice| slice.kernel == function.name)
         .collect();
     let slices = &slices[..];
     let mut graph = Graph::new(function.body.as_deref()?, no_return, names)?;
     let mut slow = HashSet::new();
+    let mut limited = false;
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
     let special = match function.entry {
@@ -106,22 +139,15 @@ fn optimize_function<'a>(
     changed += combine::combine(&mut graph, names, &slow);
     if let Some(special) = special {
         changed += 1 + narrow::narrow(&mut graph, names, &special);
-        if benefits_from_threads(&graph, &special)
+        limited = benefits_from_threads(&graph, &special)
             && !function.directives.iter().any(limits_registers)
-            && !kernels.without_spills.contains(&function.name)
-        {
-            function.directives.push(Directive {
-                name: "maxnreg",
-                values: vec![REGISTERS],
-                strings: Vec::new(),
-            });
-        }
+            && !kernels.without_spills.contains(&function.name);
     }
     if changed > 0 {
         graph.tidy();
         function.body = Some(graph.write());
     }
-    Some(())
+    Some(limited)
 }
 
 /// Returns the number of 32-bit words that an instruction accesses.
@@ -175,7 +201,7 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>) -> bool {
         }
         floats > LOOP
     });
-    !has_work && size <= accesses * COMPUTATION && pressure <= PRESSURE_OF_LOADS
+    !has_work && size <= accesses * COMPUTATION && PRESSURE_OF_LOADS.contains(&pressure)
 }
 
 /// A branch to a panic.
