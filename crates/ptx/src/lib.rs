@@ -49,7 +49,7 @@ use inline_panics::inline_panics;
 pub use locs::{LocKey, each_loc};
 pub use narrow::widen_narrow;
 pub use no_return::exit_after_panics;
-pub use optimize::{LoopCheck, Panic, Slice, loop_checks};
+pub use optimize::{LoopCheck, Panic, Parameter, Slice, loop_checks};
 pub use outline::{Entry, Header, entries, external_functions, header, keep_bodies};
 pub use param_stores::gather_param_stores;
 use prototypes::declare_functions;
@@ -110,6 +110,11 @@ pub enum Purpose<'s> {
 pub struct Kernels<'s> {
     /// The slices among the parameters.
     pub slices: &'s [Slice],
+    /// The parameters that partition a buffer among the threads: all their integers are the length
+    /// and the extents of the buffer.
+    pub partitions: &'s [Parameter],
+    /// The parameters that are numbers of type `usize`, and so perhaps lengths or extents.
+    pub sizes: &'s [Parameter],
     /// The names of the kernels whose registers must not be spilled, not even in code that rarely
     /// runs.
     pub without_spills: &'s [&'s str],

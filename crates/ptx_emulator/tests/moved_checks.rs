@@ -360,12 +360,19 @@ fn finished(text: &str) -> (String, String) {
         length: pointer + 1,
         element: 4,
     });
+    let sizes: Vec<ptx::Parameter> = (7..PARAMS.len())
+        .map(|index| ptx::Parameter {
+            kernel: "k".to_owned(),
+            index,
+        })
+        .collect();
     let options = stack::Options::default();
     let finish = |purpose| ptx::finish(text, &[], purpose, &options).unwrap().text;
     (
         finish(Purpose::Plain),
         finish(Purpose::Speed(ptx::Kernels {
             slices: &slices,
+            sizes: &sizes,
             ..ptx::Kernels::default()
         })),
     )

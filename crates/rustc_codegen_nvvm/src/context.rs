@@ -81,6 +81,9 @@ pub(crate) struct CodegenCx<'tcx> {
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// The slices among the kernels' parameters.
     pub slices: RefCell<Vec<ptx::Slice>>,
+    /// The kernels' parameters that partition buffers, and those of type `usize`.
+    pub partitions: RefCell<Vec<ptx::Parameter>>,
+    pub sizes: RefCell<Vec<ptx::Parameter>>,
     /// Whether variables of a type hold packed values.
     pub packed: RefCell<FxHashMap<Ty<'tcx>, bool>>,
     /// The first call of each LLVM intrinsic that a crate declares itself.
@@ -146,6 +149,8 @@ impl<'tcx> CodegenCx<'tcx> {
             endless: Default::default(),
             asm_spans: Default::default(),
             slices: RefCell::default(),
+            partitions: RefCell::default(),
+            sizes: RefCell::default(),
             packed: Default::default(),
             intrinsic_spans: Default::default(),
             scopes: Default::default(),

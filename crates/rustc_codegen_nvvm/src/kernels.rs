@@ -201,6 +201,16 @@ fn passing_constant<'tcx>(
     None
 }
 
+/// Returns whether a type is one of `cuda_std`'s that partition a buffer, such as `PerThread`.
+fn is_partition<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+    let ty::Adt(adt, _) = ty.kind() else {
+        return false;
+    };
+    let did = adt.did();
+    tcx.crate_name(did.krate).as_str() == "cuda_std"
+        && tcx.item_name(did).as_str().starts_with("Per")
+}
+
 /// Emits the entry of a kernel.
 pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Option<Value> {
     let tcx = cx.tcx;
@@ -224,6 +234,7 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     let name = cx.symbol(instance);
 
     let mut slices = Vec::new();
+    let (mut partitions, mut sizes) = (Vec::new(), Vec::new());
     let mut types = Vec::new();
     let mut param_attrs = Vec::new();
     let constants = markers::grid_constants(tcx, def_id);
@@ -235,6 +246,10 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         }
         passings.push(passing_constant(cx, def_id, arg.layout)?);
     }
+    let parameter = |index| ptx::Parameter {
+        kernel: name.clone(),
+        index,
+    };
     for (arg, passing) in abi.args.iter().zip(&passings) {
         // The guarantees of reference types hold for the whole grid, and enable `ld.global.nc`
         // among others. `nonnull` is omitted, because hosts pass null for empty slices.
@@ -247,6 +262,9 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
         match *passing {
             Passing::Nothing => {}
             Passing::Scalar(ty) => {
+                if arg.layout.ty == tcx.types.usize {
+                    sizes.push(parameter(types.len()));
+                }
                 types.push(ty);
                 param_attrs.push(match &arg.mode {
                     PassMode::Direct(promises) => promised(promises),
@@ -270,6 +288,9 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
                 param_attrs.push(attrs);
             }
             Passing::Bytes(ty) => {
+                if is_partition(tcx, arg.layout.ty) {
+                    partitions.push(parameter(types.len()));
+                }
                 types.push(cx.type_ptr());
                 param_attrs.push(ParamAttrs {
                     byval: Some(ty),
@@ -306,6 +327,8 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     drop(module);
 
     cx.slices.borrow_mut().extend(slices);
+    cx.partitions.borrow_mut().extend(partitions);
+    cx.sizes.borrow_mut().extend(sizes);
     let mut params = params.into_iter();
     let mut args = Vec::new();
     for (arg, passing) in abi.args.iter().zip(&passings) {

@@ -31,6 +31,10 @@ pub(crate) struct Lowered<'tcx> {
     pub entries: Vec<(u128, String)>,
     /// The slices among the kernels' parameters.
     pub slices: Vec<ptx::Slice>,
+    /// The kernels' parameters that partition buffers.
+    pub partitions: Vec<ptx::Parameter>,
+    /// The kernels' parameters of type `usize`.
+    pub sizes: Vec<ptx::Parameter>,
 }
 
 /// Lowers everything that the crate's kernels reach. After an error, which is reported, the module
@@ -84,6 +88,8 @@ pub(crate) fn lower<'tcx>(
         signatures: signatures(&cx),
         entries: entries(&cx),
         slices: cx.slices.take(),
+        partitions: cx.partitions.take(),
+        sizes: cx.sizes.take(),
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),

@@ -38,6 +38,8 @@ pub(crate) fn compile<'tcx>(
         signatures,
         entries,
         slices,
+        partitions,
+        sizes,
     } = sess.time("nvvm_lower", || {
         crate::lower::lower(tcx, options, arch, kernels)
     });
@@ -97,6 +99,8 @@ pub(crate) fn compile<'tcx>(
         (true, false) => ptx::Purpose::Plain,
         (true, true) => ptx::Purpose::Speed(ptx::Kernels {
             slices: &slices,
+            partitions: &partitions,
+            sizes: &sizes,
             without_spills: &without_spills,
         }),
     };

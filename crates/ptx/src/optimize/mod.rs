@@ -60,6 +60,15 @@ pub struct Slice {
     pub element: u64,
 }
 
+/// A parameter of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name of the kernel.
+    pub kernel: String,
+    /// The zero-based index of the parameter.
+    pub index: usize,
+}
+
 /// Optimizes the functions of a module. Returns the kernels that are faster with at most
 /// [`REGISTERS`] registers: see [`limit_registers`].
 pub fn optimize<'a>(
@@ -130,7 +139,7 @@ fn optimize_function<'a>(
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
     let special = match function.entry {
-        true => specialize::specialize(&mut graph, names, function, slices, &mut slow),
+        true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
     };
     changed += version::version(&mut graph, names, slices, &mut slow);

@@ -22,9 +22,9 @@ use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
-use super::{Slice, definitions, liveness};
+use super::{definitions, liveness};
 use crate::dead::visit_operand;
-use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
 
 /// The exclusive bound of lengths and extents.
 pub(super) const BOUND: u64 = 1 << 30;
@@ -100,7 +100,7 @@ pub(super) fn specialize<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     kernel: &Function<'a>,
-    slices: &[&Slice],
+    known: Kernels<'_>,
     slow: &mut HashSet<Id>,
 ) -> Option<Special<'a>> {
     let cold = graph.cold();
@@ -114,7 +114,7 @@ pub(super) fn specialize<'a>(
         return None;
     }
     let single = single_definitions(graph, &cold);
-    let extents = extents(graph, &cold, &single)?;
+    let extents = extents(graph, &cold, &single, kernel.name, known)?;
 
     // The test of the extents and of the grid.
     let mut test = Test::new(graph, names, &single, &extents);
@@ -152,11 +152,11 @@ pub(super) fn specialize<'a>(
         test.demand("le", "u32", [Operand::Name(blocks), number(most as u64)]);
         ranges.extend([("%ctaid.x", (0, most - 1)), ("%nctaid.x", (1, most))]);
     }
-    let known = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
+    let range_of = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
         true => Some((value, (0, BOUND as i64 - 1))),
         false => (ranges.iter().find(|(it, _)| *it == name)).map(|&(_, range)| (value, range)),
     };
-    let of_values: Vec<_> = test.values.iter().filter_map(known).collect();
+    let of_values: Vec<_> = test.values.iter().filter_map(range_of).collect();
     ranges.extend(of_values);
     let values = test.values.clone();
     let (first_test, first_condition) = test.finish()?;
@@ -183,7 +183,7 @@ pub(super) fn specialize<'a>(
         others.any(|(it, _)| it.blocks.contains(&each.header))
     };
     let is_slow = (covered.is_empty() || covered.iter().any(is_nested))
-        && (extents.iter()).all(|name| is_trusted(&single, name, kernel, slices));
+        && (extents.iter()).all(|name| is_trusted(&single, name, kernel.name, known));
 
     let originals = graph.order.clone();
     let general = *originals.first()?;
@@ -276,6 +276,8 @@ fn extents<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     single: &HashMap<&'a str, Instruction<'a>>,
+    kernel: &str,
+    known: Kernels<'_>,
 ) -> Option<HashSet<&'a str>> {
     let mut addresses = HashSet::new();
     let mut compared = HashSet::new();
@@ -302,7 +304,8 @@ fn extents<'a>(
         }
     }
     let is_parameter = |it: &Instruction<'a>| {
-        it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none()
+        let is_load = it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none();
+        is_load && origin(single, it, kernel, known).is_some()
     };
     let mut extents: HashSet<&'a str> = (single.iter())
         .filter(|(name, it)| {
@@ -325,33 +328,55 @@ fn extents<'a>(
     (operations >= WORTHWHILE && !extents.is_empty()).then_some(extents)
 }
 
-/// Returns whether an extent is the length of a slice, or a field of one of `cuda_std`'s types, and
-/// no number that the host may choose freely.
+/// The origin of a number among the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// The length of a slice, or an integer of a partition.
+    Extent,
+    /// A number that the host may choose freely.
+    Size,
+}
+
+/// Returns the origin of a load of a parameter, if the parameter may be a length or an extent.
+fn origin(
+    single: &HashMap<&str, Instruction<'_>>,
+    load: &Instruction<'_>,
+    kernel: &str,
+    known: Kernels<'_>,
+) -> Option<Origin> {
+    let [_, Operand::Address(Base::Name(name), _)] = &load.operands[..] else {
+        return None;
+    };
+    // The address of a parameter of bytes may be in a register.
+    let param = match single.get(name).map(|it| &it.operands[..]) {
+        Some([_, Operand::Name(param)]) => param,
+        _ => name,
+    };
+    let is = |of: &str, index: usize| of == kernel && *param == format!("{of}_param_{index}");
+    let is_one_of = |list: &[crate::Parameter]| list.iter().any(|it| is(&it.kernel, it.index));
+    let mut slices = known.slices.iter();
+    if slices.any(|it| is(&it.kernel, it.length)) || is_one_of(known.partitions) {
+        return Some(Origin::Extent);
+    }
+    is_one_of(known.sizes).then_some(Origin::Size)
+}
+
+/// Returns whether an extent is a number that the host does not choose freely.
 fn is_trusted(
     single: &HashMap<&str, Instruction<'_>>,
     extent: &str,
-    kernel: &Function<'_>,
-    slices: &[&Slice],
+    kernel: &str,
+    known: Kernels<'_>,
 ) -> bool {
     let Some(it) = single.get(extent) else {
         return false;
     };
     match &it.operands[..] {
-        [_, Operand::Address(Base::Name(name), _)] => {
-            let of_bytes = |name: &str| {
-                let mut params = kernel.params.iter();
-                params.any(|param| param.name == name && param.ty == Type::B8)
-            };
-            let is_length =
-                |slice: &&Slice| *name == format!("{}_param_{}", slice.kernel, slice.length);
-            // An address in a register is that of a parameter of bytes, too.
-            of_bytes(name) || single.contains_key(name) || slices.iter().any(is_length)
-        }
         // A product.
         [_, Operand::Name(a), Operand::Name(b)] => {
-            is_trusted(single, a, kernel, slices) && is_trusted(single, b, kernel, slices)
+            is_trusted(single, a, kernel, known) && is_trusted(single, b, kernel, known)
         }
-        _ => false,
+        _ => origin(single, it, kernel, known) == Some(Origin::Extent),
     }
 }
 
