@@ -1,6 +1,6 @@
 //! Implementations of the intrinsics for threads of a kernel that runs on the CPU.
 //!
-//! `cust::launch_cpu` runs the threads of a block on one OS thread, and implements
+//! `cust::launch_cpu` runs one thread of a block at a time, and implements
 //! [`Block`](cust_core::cpu::Block), to which these functions forward.
 
 #![cfg(not(target_arch = "nvptx64"))]

@@ -136,7 +136,7 @@ mod waiting;
 use std::fmt;
 
 pub use backend::{Backend, DEVICE_VARIABLE};
-pub use cpu::launch_cpu;
+pub use cpu::{launch_cpu, launch_cpu_on_fibers};
 pub use cust_core::vector;
 pub use cust_derive::DeviceCopy;
 /// The raw bindings to the driver API, for functions that this crate does not wrap.

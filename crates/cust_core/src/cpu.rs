@@ -138,7 +138,7 @@ pub enum End<'a> {
     Unsupported(&'a str),
 }
 
-/// The block of a thread. All its threads run on one OS thread.
+/// The block of a thread. One of its threads runs at a time.
 ///
 /// # Safety
 ///

@@ -1,136 +1,51 @@
-//! The threads of a block, on one thread of the operating system.
+//! The threads of a block, which take turns.
 //!
-//! A fiber is a coroutine with its own stack. It runs threads of the block one after the other
-//! until one of them has to wait; then another fiber continues with the threads that have not
-//! started. A kernel without barriers is therefore a loop on one stack, and a kernel with barriers
-//! has a stack per thread of a block. Fibers are reused for later blocks.
+//! A stack runs threads of the block one after the other until one of them has to wait; then
+//! another stack continues with the threads that have not started. A kernel without barriers is
+//! therefore a loop on one stack, and a kernel with barriers has a stack per thread of a block.
+//! Stacks are reused for later blocks.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, Yielder};
 use cust_core::cpu::{self, Arrived, Block, Current, End, Key, Lanes, Place};
 use cust_core::kernel::Parameters;
 
 use super::Launch;
-use super::hook::Panic;
+use super::hook::{self, Panic};
+use super::stacks::{Kind, Stacks};
 use crate::error::{CpuFault, KernelPanic};
 
-/// The size of a fiber's stack: at least twice the maximum of a thread on a device. The system
-/// allocates pages on first use, and an overflow hits a guard page, which aborts the process.
-const STACK: usize = 1 << 20;
 /// The number of barriers per block.
 const BARRIERS: usize = 16;
 
 /// The payload with which a thread unwinds that exits without a panic.
 struct Ended;
 
-type Switch = Yielder<bool, ()>;
-type Fiber = Coroutine<bool, (), ()>;
-
-/// Runs blocks of a launch one after the other.
-pub(super) struct Worker<'w> {
-    block: &'w Threads<'w>,
-    fibers: Vec<(Box<Current<'w>>, Fiber)>,
-}
-
-/// Calls `f` with a worker.
-pub(super) fn with_worker(launch: &Launch<'_>, f: impl FnOnce(&mut Worker<'_>)) {
-    let block = Threads::new(launch);
-    let mut worker = Worker {
-        block: &block,
-        fibers: Vec::new(),
-    };
-    f(&mut worker);
-    for (_, fiber) in &mut worker.fibers {
-        if !fiber.done() {
-            fiber.resume(false);
-        }
+/// Runs blocks of a launch one after the other, until none are left.
+pub(super) fn work(launch: &Launch<'_>, kind: Kind) {
+    hook::install();
+    let threads = Threads::new(launch, kind);
+    if let Err(error) = threads.stacks.run(&threads) {
+        threads.fail(CpuFault::System(error.to_string()));
     }
 }
 
-impl Worker<'_> {
-    /// Runs a block. Returns whether the worker may run further blocks.
-    pub(super) fn run(&mut self, number: u64) -> bool {
-        self.block.start(number);
-        loop {
-            if self.block.cancelled.get() {
-                self.cancel();
-                return false;
-            }
-            let Some(slot) = self.choose() else { continue };
-            match slot {
-                Some(slot) => self.resume(slot),
-                None if self.block.live.get() == 0 => return true,
-                None => {
-                    let reason = self.block.deadlock();
-                    self.block.fail(reason);
-                }
-            }
-        }
-    }
-
-    /// Returns the fiber to run next, `Some(None)` if there is none, and `None` if a stack could
-    /// not be allocated.
-    #[expect(
-        clippy::option_option,
-        reason = "the outer one is an error that was recorded"
-    )]
-    fn choose(&mut self) -> Option<Option<usize>> {
-        let block = self.block;
-        // Threads that have not started come first: others may wait for them.
-        if block.next.get() >= block.launch.threads {
-            return Some(block.state.borrow_mut().ready.pop_front());
-        }
-        if let Some(slot) = block.state.borrow_mut().idle.pop() {
-            return Some(Some(slot));
-        }
-        let stack = match DefaultStack::new(STACK) {
-            Ok(stack) => stack,
-            Err(error) => {
-                block.fail(CpuFault::System(error.to_string()));
-                return None;
-            }
-        };
-        let slot = self.fibers.len();
-        let current = Box::new(Current::new(slot, block));
-        let own: *const Current<'_> = &raw const *current;
-        let body = move |switch: &Switch, _| {
-            // SAFETY: the box lives as long as the fiber.
-            block.run(unsafe { &*own }, switch);
-        };
-        // SAFETY: `with_worker` drops the fiber before the objects that the closure refers to.
-        let fiber = unsafe { Fiber::with_stack_unchecked(stack, body) };
-        block.state.borrow_mut().seats.push(Seat::default());
-        self.fibers.push((current, fiber));
-        Some(Some(slot))
-    }
-
-    fn resume(&mut self, slot: usize) {
-        let (current, fiber) = &mut self.fibers[slot];
-        // SAFETY: `current` is the fiber's.
-        unsafe { cpu::enter(current, || fiber.resume(true)) };
-    }
-
-    /// Makes all waiting threads exit.
-    fn cancel(&mut self) {
-        for slot in 0..self.fibers.len() {
-            if !self.block.state.borrow().idle.contains(&slot) {
-                self.fibers[slot].0.kill();
-                self.resume(slot);
-            }
-        }
-    }
-}
-
-/// A block's threads.
-struct Threads<'l> {
+/// The threads of the blocks that a worker runs.
+///
+/// Only the running stack accesses it. The stacks may be of different OS threads.
+pub(super) struct Threads<'l> {
     launch: &'l Launch<'l>,
+    stacks: Stacks,
+    /// The blocks that the worker has taken and not started.
+    blocks: Cell<Range<u64>>,
+    /// Whether the worker has no more blocks, so that its stacks return.
+    finished: Cell<bool>,
     number: Cell<u64>,
     index: Cell<[u32; 3]>,
     /// The linear index of the next thread to start.
@@ -147,9 +62,9 @@ struct Threads<'l> {
 /// The mutable state. It is borrowed briefly, and never while a thread of the kernel runs.
 #[derive(Default)]
 struct State {
-    /// The fibers that can continue.
+    /// The stacks that can continue.
     ready: VecDeque<usize>,
-    /// The fibers without a thread.
+    /// The stacks without a thread.
     idle: Vec<usize>,
     seats: Vec<Seat>,
     barriers: [Barrier; BARRIERS],
@@ -159,10 +74,11 @@ struct State {
     memory: BTreeMap<Key, Memory>,
 }
 
-/// The state of a fiber's thread.
+/// The state of a stack's thread.
 #[derive(Default)]
 struct Seat {
-    switch: Option<*const Switch>,
+    /// Whether the thread has started and does not run.
+    suspended: bool,
     /// The result of the barrier that the thread waited at.
     arrived: Arrived,
     /// The result of the warp operation that the thread waited at.
@@ -173,7 +89,7 @@ struct Seat {
 
 #[derive(Default)]
 struct Barrier {
-    /// The waiting fibers, with the linear indices of their threads.
+    /// The waiting stacks, with the linear indices of their threads.
     waiting: Vec<(usize, u32)>,
     /// The number of waiting threads whose predicate is true.
     predicates: u32,
@@ -214,12 +130,15 @@ impl Drop for Memory {
 }
 
 impl<'l> Threads<'l> {
-    fn new(launch: &'l Launch<'l>) -> Self {
+    fn new(launch: &'l Launch<'l>, kind: Kind) -> Self {
         Threads {
             launch,
+            stacks: Stacks::new(kind),
+            blocks: Cell::default(),
+            finished: Cell::new(false),
             number: Cell::new(0),
             index: Cell::default(),
-            next: Cell::new(0),
+            next: Cell::new(launch.threads),
             next_index: Cell::default(),
             live: Cell::new(0),
             cancelled: Cell::new(false),
@@ -251,16 +170,69 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// The body of a fiber: runs threads of one block after another.
-    fn run(&self, current: &Current<'_>, switch: &Switch) {
-        self.state.borrow_mut().seats[current.slot()].switch = Some(switch);
+    /// The body of a stack: runs threads, until the worker has no more blocks. Returns whether this
+    /// stack has run the last thread.
+    pub(super) fn run(&self, current: &Current<'_>) -> bool {
+        self.state.borrow_mut().seats.push(Seat::default());
         loop {
             while let Some((number, thread)) = self.next_thread() {
                 self.run_thread(current, number, thread);
             }
-            self.state.borrow_mut().idle.push(current.slot());
-            if !switch.suspend(()) {
-                return;
+            if let Some(slot) = self.choose() {
+                self.state.borrow_mut().idle.push(current.slot());
+                self.stacks.switch(current.slot(), slot);
+                if self.finished.get() {
+                    return false;
+                }
+            } else if !self.next_block() {
+                self.finished.set(true);
+                return true;
+            }
+        }
+    }
+
+    /// Starts the next block. Returns whether there is one.
+    fn next_block(&self) -> bool {
+        if self.cancelled.get() {
+            return false;
+        }
+        let mut blocks = self.blocks.take();
+        if blocks.is_empty() {
+            blocks = self.launch.take_blocks();
+        }
+        let block = blocks.next();
+        self.blocks.set(blocks);
+        block.map(|block| self.start(block)).is_some()
+    }
+
+    /// Returns the stack to run next, or `None` if all threads of the block have exited.
+    fn choose(&self) -> Option<usize> {
+        loop {
+            let mut state = self.state.borrow_mut();
+            let next = if self.cancelled.get() {
+                // All waiting threads exit.
+                Some(state.seats.iter().position(|seat| seat.suspended)?)
+            } else if self.next.get() < self.launch.threads {
+                // Threads that have not started come first: others may wait for them.
+                state.idle.pop()
+            } else {
+                state.ready.pop_front()
+            };
+            if let Some(slot) = next {
+                state.seats[slot].suspended = false;
+                return Some(slot);
+            }
+            let slot = state.seats.len();
+            drop(state);
+            if self.next.get() < self.launch.threads {
+                match self.stacks.create(self, slot) {
+                    Ok(()) => return Some(slot),
+                    Err(error) => self.fail(CpuFault::System(error.to_string())),
+                }
+            } else if self.live.get() == 0 {
+                return None;
+            } else {
+                self.fail(self.deadlock());
             }
         }
     }
@@ -345,7 +317,7 @@ impl<'l> Threads<'l> {
         }
     }
 
-    /// Completes a barrier if all participating threads have arrived. `last` is the fiber that is
+    /// Completes a barrier if all participating threads have arrived. `last` is the stack that is
     /// running, if it is one of them.
     fn try_barrier(&self, state: &mut State, number: usize, last: Option<usize>) {
         let State {
@@ -430,10 +402,15 @@ impl<'l> Threads<'l> {
 
     /// Suspends the thread, so that other threads run, until it is resumed.
     fn suspend(&self, current: &Current<'_>) {
-        let switch = self.state.borrow().seats[current.slot()].switch;
-        let switch = switch.expect("a fiber has one while it runs");
-        // SAFETY: the switch belongs to the running fiber.
-        unsafe { &*switch }.suspend(());
+        let slot = current.slot();
+        self.state.borrow_mut().seats[slot].suspended = true;
+        let next = self.choose().expect("this thread has not exited");
+        if next != slot {
+            self.stacks.switch(slot, next);
+        }
+        if self.cancelled.get() {
+            current.kill();
+        }
         if current.is_dead() {
             self.leave();
         }
@@ -453,7 +430,7 @@ impl<'l> Threads<'l> {
     }
 }
 
-/// Completes a warp operation if all lanes of its mask have arrived or exited. `last` is the fiber
+/// Completes a warp operation if all lanes of its mask have arrived or exited. `last` is the stack
 /// that is running, if it is one of them.
 fn try_exchange(state: &mut State, warp: usize, index: usize, last: Option<usize>) {
     let Warp { ended, exchanges } = &mut state.warps[warp];

@@ -1,22 +1,25 @@
 //! Launches on the CPU: kernels compiled for the host, running in parallel on all cores.
 //!
-//! Worker threads take blocks from a shared counter. The threads of a block run on one worker, one
-//! after the other; a thread that waits for others is suspended, and has a stack of its own
-//! ([`block`]).
+//! Workers take blocks from a shared counter. The threads of a block take turns ([`block`]): one
+//! runs at a time, and a thread that waits for others has a stack of its own ([`stacks`]).
 
 mod block;
 mod hook;
+mod stacks;
 
 use std::mem::MaybeUninit;
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use cust_core::cpu::Place;
 use cust_core::kernel::{
     Access, Args, HostMemory, Kernel as KernelType, Launch as Arguments, OnCpu, Parameters, Pass,
 };
 
+use self::stacks::{Kind, STACK};
 use crate::error::{CpuFault, CpuLaunch, CudaResult, Error, KernelPanic, LaunchSize};
 use crate::kernel::{LaunchConfig, check_block_size};
 
@@ -43,26 +46,72 @@ const MOST_SHARED: u32 = 227 << 10;
 /// Device memory, textures, clusters, cooperative launches, tensor cores, asynchronous copies and
 /// inline PTX are not supported on the CPU. A stack overflow in a kernel aborts the process, as in
 /// any host function. A `static` with `#[address_space(shared)]` is shared by all blocks, whereas
-/// `#[shared]` parameters and `shared_array!` are memory of each block. The threads of a block
-/// share `thread_local!` variables; an initializer of such a variable must not wait for other
-/// threads of the block, which could initialize it meanwhile (`docs/decisions`, 97).
+/// `#[shared]` parameters and `shared_array!` are memory of each block.
+///
+/// A thread of the kernel runs on one OS thread, which runs no other thread of the launch until
+/// that thread has exited. So each thread that waits has `thread_local!` variables of its own.
+/// Threads that run one after the other on an OS thread share its variables, which are dropped
+/// before this function returns. A switch between threads that wait takes several microseconds;
+/// [`launch_cpu_on_fibers`] is faster for kernels with many barriers or warp operations.
+///
+/// A lock of the host that a thread holds at a barrier is never released if another thread of the
+/// block waits for the lock: the launch hangs.
 ///
 /// # Errors
 ///
 /// Returns [`Error::KernelPanic`] for the panicking thread with the lowest index,
 /// [`Error::LaunchSize`] if the launch configuration exceeds a limit, and [`Error::CpuLaunch`] if
-/// the kernel uses an unsupported feature or its threads deadlock.
+/// the kernel uses an unsupported feature, its threads deadlock, or the operating system cannot
+/// create a thread for each thread of a block that waits.
 pub fn launch_cpu<K: OnCpu, A: Pass>(
     config: impl Into<LaunchConfig>,
     args: Args<K, A>,
 ) -> CudaResult<()> {
-    let config = config.into();
+    launch(&config.into(), args, Kind::OsThreads)
+}
+
+/// Like [`launch_cpu`], but the threads of a block are fibers of one OS thread, which makes
+/// switches at barriers and warp operations faster.
+///
+/// # Safety
+///
+/// The threads of a block share the `thread_local!` variables of their OS thread, also while they
+/// wait. While a thread executes the initializer of such a variable, it must not wait at a barrier
+/// or a warp operation, nor use a `cuda_std::atomic::Atomic`: another thread of the block could
+/// initialize the variable meanwhile, and the value that this thread refers to would be dropped
+/// when the first initializer returns. Variables initialized by a `const` block are exempt.
+///
+/// Unsafe code that relies on a thread-local variable of the OS thread must not wait in between
+/// either.
+///
+/// # Errors
+///
+/// As for [`launch_cpu`].
+///
+/// # Examples
+///
+/// ```text
+/// // SAFETY: the kernel and the functions that it calls have no thread-local variables.
+/// unsafe { cust::launch_cpu_on_fibers((blocks, threads), reduce::args(&a, &mut sums)) }?;
+/// ```
+pub unsafe fn launch_cpu_on_fibers<K: OnCpu, A: Pass>(
+    config: impl Into<LaunchConfig>,
+    args: Args<K, A>,
+) -> CudaResult<()> {
+    launch(&config.into(), args, Kind::Fibers)
+}
+
+fn launch<K: OnCpu, A: Pass>(
+    config: &LaunchConfig,
+    args: Args<K, A>,
+    kind: Kind,
+) -> CudaResult<()> {
     let mut collector = Collector::default();
     args.pass(&mut collector);
-    check::<K>(&config, &collector)?;
+    check::<K>(config, &collector)?;
     let grid_dim = [config.grid.x, config.grid.y, config.grid.z];
     let block_dim = [config.block.x, config.block.y, config.block.z];
-    let launch = Launch {
+    let mut launch = Launch {
         kernel: K::NAME,
         run: K::run,
         bytes: &collector.bytes,
@@ -76,11 +125,12 @@ pub fn launch_cpu<K: OnCpu, A: Pass>(
         threads: block_dim.iter().product(),
         dynamic_shared: config.shared_mem_bytes,
         next: AtomicU64::new(0),
+        chunk: 0,
         stopped: AtomicBool::new(false),
         fault: Mutex::new(None),
         panic: Mutex::new(None),
     };
-    launch.run()
+    launch.run(kind)
 }
 
 /// Checks the arguments and the launch configuration.
@@ -213,6 +263,8 @@ struct Launch<'a> {
     dynamic_shared: u32,
     /// The next block that no worker has taken.
     next: AtomicU64,
+    /// The number of blocks that a worker takes at a time.
+    chunk: u64,
     stopped: AtomicBool,
     fault: Mutex<Option<CpuFault>>,
     /// The panic of the thread with the lowest index, and that index.
@@ -224,21 +276,35 @@ struct Launch<'a> {
 unsafe impl Sync for Launch<'_> {}
 
 impl Launch<'_> {
-    fn run(&self) -> CudaResult<()> {
+    fn run(&mut self, kind: Kind) -> CudaResult<()> {
         let cores = std::thread::available_parallelism().map_or(1, NonZero::get) as u64;
-        // Each thread of a block may need a stack, which takes two memory mappings. Linux allows
-        // 65530 mappings per process.
-        let most = (28 << 10) / u64::from(self.threads);
+        // Each thread of a block may need a stack, which takes two memory mappings, and four if it
+        // is of an OS thread, which has a stack for signals as well. Linux allows 65530 mappings
+        // per process.
+        let stacks = match kind {
+            Kind::OsThreads => 14 << 10,
+            Kind::Fibers => 28 << 10,
+        };
+        let most = stacks / u64::from(self.threads);
         let workers = cores.min(most).min(self.blocks);
-        // The number of blocks that a worker takes at a time: large enough to make the cost of the
-        // counter negligible, small enough to balance the load.
-        let chunk = (self.blocks / (workers * 32)).clamp(1, 1024);
+        // Large enough to make the cost of the counter negligible, small enough to balance the
+        // load.
+        self.chunk = (self.blocks / (workers * 32)).clamp(1, 1024);
+        let launch = &*self;
         std::thread::scope(|scope| {
+            let mut handles = Vec::new();
             for _ in 0..workers {
-                let worker = std::thread::Builder::new().name(format!("kernel {}", self.kernel));
-                if let Err(error) = worker.spawn_scoped(scope, || self.work(chunk)) {
-                    self.fail(CpuFault::System(error.to_string()));
+                let worker = Builder::new()
+                    .name(format!("kernel {}", launch.kernel))
+                    .stack_size(STACK);
+                match worker.spawn_scoped(scope, || block::work(launch, kind)) {
+                    Ok(handle) => handles.push(handle),
+                    Err(error) => launch.fail(CpuFault::System(error.to_string())),
                 }
+            }
+            // Unlike the scope, waits for the destructors of thread-local variables.
+            for handle in handles {
+                handle.join().expect("a worker aborts instead of unwinding");
             }
         });
         let take = |fault: &Mutex<Option<CpuFault>>| {
@@ -255,22 +321,13 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs blocks until none are left.
-    fn work(&self, chunk: u64) {
-        hook::install();
-        block::with_worker(self, |worker| {
-            while !self.stopped.load(Ordering::Relaxed) {
-                let first = self.next.fetch_add(chunk, Ordering::Relaxed);
-                if first >= self.blocks {
-                    break;
-                }
-                for block in first..(first + chunk).min(self.blocks) {
-                    if !worker.run(block) {
-                        return;
-                    }
-                }
-            }
-        });
+    /// Returns the next blocks for a worker, or an empty range if none are left.
+    fn take_blocks(&self) -> Range<u64> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return 0..0;
+        }
+        let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
+        first.min(self.blocks)..first.saturating_add(self.chunk).min(self.blocks)
     }
 
     /// Stops the launch with an error.
