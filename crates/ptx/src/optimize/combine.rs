@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::flow::{Block, End, Graph, Id};
+use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
 use super::loops::{Comparison, Relation};
 use super::names::Names;
@@ -26,23 +26,29 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSe
     let mut count = 0;
     let mut blocks = graph.order.clone();
     blocks.retain(|id| !slow.contains(id));
+    let mut shape = graph.shape();
     for id in blocks {
         // Once for each group of conditions that can be computed together.
-        count += combine_from(graph, names, id);
+        let combined = combine_from(graph, names, &shape, id);
+        if combined > 0 {
+            count += combined;
+            shape = graph.shape();
+        }
     }
     count
 }
 
-fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize {
-    let cold = graph.cold();
-    let Some(row) = row_of_checks(graph, &cold, start) else {
+/// Combines the checks from a block on. If it returns 0, the graph is unchanged.
+fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, shape: &Shape, start: Id) -> usize {
+    let cold = &shape.cold;
+    let Some(row) = row_of_checks(graph, shape, start) else {
         return 0;
     };
-    let (moved, chosen) = early(graph, &cold, &row);
+    let (moved, chosen) = early(graph, cold, &row);
     let Some(&last) = chosen.last() else {
         return 0;
     };
-    let copies = copy(graph, names, &cold, &row[..=last], &moved);
+    let copies = copy(graph, names, cold, &row[..=last], &moved);
 
     // The instructions that compute the conditions, moved before the first branch.
     let later = row[1..=last].iter().map(|&(id, _)| id);
@@ -67,8 +73,11 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, start: Id) -> usize
 }
 
 /// Returns the consecutive blocks from `start` that end in a check, if there are at least two.
-fn row_of_checks<'a>(graph: &Graph<'a>, cold: &[bool], start: Id) -> Option<Vec<(Id, Check<'a>)>> {
-    let predecessors = graph.predecessors();
+fn row_of_checks<'a>(
+    graph: &Graph<'a>,
+    Shape { cold, predecessors }: &Shape,
+    start: Id,
+) -> Option<Vec<(Id, Check<'a>)>> {
     let mut row = vec![(start, check_of(graph, cold, start)?)];
     while row.len() < CHECKS {
         let next = row.last()?.1.passes;

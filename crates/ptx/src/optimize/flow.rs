@@ -62,6 +62,14 @@ impl End<'_> {
     }
 }
 
+/// Properties of a graph that its edges determine.
+pub(super) struct Shape {
+    /// For each block whether it is cold: see [`Graph::cold`].
+    pub cold: Vec<bool>,
+    /// The predecessors of each block: see [`Graph::predecessors`].
+    pub predecessors: Vec<Vec<Id>>,
+}
+
 /// The control flow graph of a function's body.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
@@ -275,8 +283,13 @@ impl<'a> Graph<'a> {
 
     /// Returns the predecessors of each block.
     pub fn predecessors(&self) -> Vec<Vec<Id>> {
+        self.predecessors_of(self.order.iter().copied())
+    }
+
+    /// Returns the predecessors of each block among `blocks`.
+    fn predecessors_of(&self, blocks: impl Iterator<Item = Id>) -> Vec<Vec<Id>> {
         let mut all = vec![Vec::new(); self.blocks.len()];
-        for &id in &self.order {
+        for id in blocks {
             for to in self.blocks[id].end.targets() {
                 all[to].push(id);
             }
@@ -286,6 +299,8 @@ impl<'a> Graph<'a> {
 
     /// Returns for each block whether it is cold: all paths from it end in a panic or a trap.
     pub fn cold(&self) -> Vec<bool> {
+        // Those of blocks that are not written, too.
+        let predecessors = self.predecessors_of(0..self.blocks.len());
         let mut cold: Vec<bool> = (self.blocks.iter())
             .map(|block| match &block.end {
                 End::Never => true,
@@ -293,18 +308,23 @@ impl<'a> Graph<'a> {
                 _ => false,
             })
             .collect();
-        loop {
-            let mut changed = false;
-            for (id, block) in self.blocks.iter().enumerate() {
-                let targets = block.end.targets();
-                if !cold[id] && !targets.is_empty() && targets.iter().all(|&to| cold[to]) {
-                    cold[id] = true;
-                    changed = true;
+        let mut pending: Vec<Id> = (0..cold.len()).filter(|&id| cold[id]).collect();
+        while let Some(id) = pending.pop() {
+            for &from in &predecessors[id] {
+                if !cold[from] && self.blocks[from].end.targets().iter().all(|&to| cold[to]) {
+                    cold[from] = true;
+                    pending.push(from);
                 }
             }
-            if !changed {
-                return cold;
-            }
+        }
+        cold
+    }
+
+    /// Returns the cold blocks and the predecessors of each block.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            cold: self.cold(),
+            predecessors: self.predecessors(),
         }
     }
 

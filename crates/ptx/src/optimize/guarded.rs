@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::flow::{Block, End, Graph, Id};
+use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, instructions, is_pure, results, sources};
 use super::names::Names;
 use super::{Literal, check_of, definitions, literal, take_writers};
@@ -35,29 +35,34 @@ struct Access<'a> {
 pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
     let mut count = 0;
     let mut done: HashSet<Id> = slow.clone();
+    let mut shape = graph.shape();
     for id in graph.order.clone() {
-        if !done.contains(&id) {
-            count += combine_from(graph, names, id, &mut done).unwrap_or(0);
+        if !done.contains(&id)
+            && let Some(combined) = combine_from(graph, names, &shape, id, &mut done)
+        {
+            count += combined;
+            shape = graph.shape();
         }
     }
     count
 }
 
+/// Combines the checks of the accesses that begin with a block. If it returns `None`, the graph is
+/// unchanged.
 fn combine_from<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
+    Shape { cold, predecessors }: &Shape,
     start: Id,
     done: &mut HashSet<Id>,
 ) -> Option<usize> {
-    let cold = graph.cold();
     if cold[start] {
         return None;
     }
-    let predecessors = graph.predecessors();
     let mut accesses: Vec<Access<'a>> = Vec::new();
     let mut at = start;
     let (mut checks, mut size) = (0, 0);
-    while let Some(next) = access(graph, &cold, &predecessors, at, accesses.is_empty()) {
+    while let Some(next) = access(graph, cold, predecessors, at, accesses.is_empty()) {
         for &id in &next.blocks {
             for statement in &graph.blocks[id].body {
                 instructions(statement, &mut |_| size += 1);
@@ -80,7 +85,7 @@ fn combine_from<'a>(
     let join = accesses.last()?.join;
     let literals: Vec<(Vec<Literal<'a>>, Literal<'a>)> =
         accesses.iter().flat_map(|it| it.checks.clone()).collect();
-    let moved = early(graph, &cold, &blocks, &literals)?;
+    let moved = early(graph, cold, &blocks, &literals)?;
 
     // What the conditions need, before the first branch.
     let mut computed = take_writers(graph, blocks[1..].iter().copied(), &moved);
@@ -117,7 +122,7 @@ fn combine_from<'a>(
     };
     graph.blocks[start].end = End::Branch(guard, false, copy, fast);
     // The new blocks before the panics are not cold.
-    let mut cold = cold;
+    let mut cold = cold.clone();
     cold.resize(graph.blocks.len(), false);
     for &id in blocks.iter().skip(1).chain([&fast]) {
         if let Some(check) = check_of(graph, &cold, id) {

@@ -29,9 +29,12 @@ pub(super) fn version<'a>(
     slow: &mut HashSet<Id>,
 ) -> usize {
     let mut count = 0;
-    for each in loops::innermost(graph, &graph.cold()) {
-        let cold = graph.cold();
-        count += version_one(graph, names, &cold, &each, slices, slow).unwrap_or(0);
+    let mut cold = graph.cold();
+    for each in loops::innermost(graph, &cold) {
+        if let Some(removed) = version_one(graph, names, &cold, &each, slices, slow) {
+            count += removed;
+            cold = graph.cold();
+        }
     }
     count
 }
