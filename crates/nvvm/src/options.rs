@@ -43,6 +43,10 @@ pub struct Options {
     pub prec_div: bool,
     /// Whether `f32` square roots are correctly rounded instead of approximate.
     pub prec_sqrt: bool,
+    /// Whether libnvvm splits the module after its interprocedural passes, and compiles the parts on
+    /// all processors. The result is then the PTX of the parts, one after the other, in an order
+    /// that varies: `ptx::join` makes one module of it.
+    pub split: bool,
 }
 
 /// Options that disable or limit passes of libnvvm 13.0 that miscompile or do not terminate.
@@ -104,6 +108,7 @@ impl Options {
             ftz: false,
             prec_div: true,
             prec_sqrt: true,
+            split: false,
         }
     }
 
@@ -128,6 +133,12 @@ impl Options {
             (DebugInfo::LineInfo | DebugInfo::Full, _) => {
                 args.push("-generate-line-info".to_owned());
             }
+        }
+        if self.split {
+            // A single thread would not split the module.
+            let threads =
+                std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+            args.push(format!("-split-compile-extended={threads}"));
         }
         let of_dialect = match self.arch.dialect() {
             Dialect::Llvm7 => SWITCHED_OFF_IN_LLVM7,
@@ -171,6 +182,7 @@ mod tests {
             ftz: true,
             prec_div: false,
             prec_sqrt: false,
+            split: false,
         };
         assert_eq!(
             options.to_args().join(" "),

@@ -4,13 +4,16 @@
 //! libnvvm reports its progress. A function that exceeds its limit is marked `optnone`, and
 //! compilation starts over. After [`STRIKES`] such functions, or after [`PROGRAM`], all large
 //! functions are marked, and finally the whole program.
+//!
+//! libnvvm splits a large program into parts and compiles these in parallel, except while it reports
+//! its progress: the reports of several threads could not be told apart.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
-use nvvm_ir::{Dialect, Func, Module};
+use nvvm_ir::{Dialect, Func, Linkage, Module};
 use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_session::Session;
 use rustc_session::config::DebugInfo;
@@ -38,8 +41,7 @@ const PROGRAM: Duration = Duration::from_secs(60);
 
 /// Returns the CPU time granted for the size of a program. libnvvm 13.0 optimizes 4,000 to 8,000
 /// instructions per second in programs that compile normally; this is a quarter of that rate.
-fn for_size(module: &Module) -> Duration {
-    let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
+fn for_size(instructions: usize) -> Duration {
     Duration::from_millis(instructions as u64)
 }
 
@@ -57,6 +59,8 @@ pub(crate) struct Libnvvm<'a> {
     krate: &'a str,
     toolkit: cuda_toolkit::Toolkit,
     cache: PtxCache,
+    /// Modules with more instructions than this are split.
+    split_above: Option<usize>,
 }
 
 /// Which functions are optimized, and within which limits.
@@ -117,6 +121,7 @@ impl<'a> Libnvvm<'a> {
             krate,
             toolkit: find_toolkit(options),
             cache,
+            split_above: options.split_above,
         }
     }
 
@@ -131,7 +136,10 @@ impl<'a> Libnvvm<'a> {
             OptLevel::O0 => Level::Unbounded,
             _ => Level::Unwatched,
         };
-        let for_size = for_size(module);
+        let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
+        let for_size = for_size(instructions);
+        self.options.split = matches!(level, Level::Unwatched)
+            && self.split_above.is_some_and(|limit| instructions > limit);
         // The cache key of the original program, with no function marked.
         let mut first = None;
         loop {
@@ -148,6 +156,10 @@ impl<'a> Libnvvm<'a> {
             let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => {
+                    let ptx = match self.options.split {
+                        true => join(ptx, module),
+                        false => ptx,
+                    };
                     // A program with marked functions is not cached, so that its warnings appear
                     // again.
                     if original == key {
@@ -158,6 +170,7 @@ impl<'a> Libnvvm<'a> {
                 Outcome::TookLong => self.lower_level(module, &mut level, None),
                 Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
             }
+            self.options.split = false;
         }
     }
 
@@ -169,7 +182,12 @@ impl<'a> Libnvvm<'a> {
             libdevice.map(|found| &*found.path),
         ];
         let files: Vec<&Path> = files.into_iter().flatten().collect();
-        ptx_cache::key(text, &self.options.to_args(), &files)
+        let mut options = self.options.clone();
+        // The result does not depend on the number of threads.
+        options.split = false;
+        let mut args = options.to_args();
+        args.push(format!("split-above={:?}", self.split_above));
+        ptx_cache::key(text, &args, &files)
     }
 
     /// Chooses which functions to leave unoptimized next, and warns.
@@ -239,6 +257,25 @@ impl<'a> Libnvvm<'a> {
             }
         }
     }
+}
+
+/// Makes one module of the PTX of the parts of a module.
+fn join(ptx: Vec<u8>, module: &Module) -> Vec<u8> {
+    let Ok(text) = String::from_utf8(ptx) else {
+        // Reported as for a module that is not split.
+        return Vec::new();
+    };
+    let renamed = nvvm_ir::write::symbol_names(module);
+    let name = |value, name: &'_ str| renamed.get(&value).map_or(name, String::as_str).to_owned();
+    let funcs = module.funcs().map(|func| module.func(func));
+    let globals = module.globals().map(|global| module.global(global));
+    let visible = (funcs.map(|data| (data.linkage, data.value, &data.name)))
+        .chain(globals.map(|data| (data.linkage, data.value, &data.name)))
+        .filter(|&(linkage, ..)| linkage != Linkage::Internal)
+        .map(|(_, value, own)| name(value, own))
+        .collect();
+    // What cannot be read is reported later, as for a module that is not split.
+    ptx::join(&text, &visible).unwrap_or(text).into_bytes()
 }
 
 /// Marks the functions that the options exclude from optimization.
