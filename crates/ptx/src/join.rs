@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use crate::Error;
 use crate::lexer::{Kind, Lexer, Token};
+use crate::outline::file_scope;
 
 /// The prefix of the labels that libnvvm generates.
 const LABEL: &str = "$L__";
@@ -45,7 +46,7 @@ pub fn join(text: &str, visible: &HashSet<String>) -> Result<String, Error> {
         let part = Part::read(text)?;
         // A visible function is in one part. libnvvm keeps the order of functions.
         let is_own = |item: &&Item<'_>| item.body.is_some() && item.linkage == Some(".visible");
-        let first = part.items.iter().find(is_own);
+        let first = part.compiled().find(is_own);
         texts.push((
             first.map_or("", |item| item.name).to_owned(),
             text.to_owned(),
@@ -59,7 +60,7 @@ pub fn join(text: &str, visible: &HashSet<String>) -> Result<String, Error> {
             *text = text.replace(LABEL, &format!("$L{number}__"));
         }
         let part = Part::read(text)?;
-        let own = || part.items.iter().filter(|item| item.is_definition());
+        let own = || part.compiled().filter(|item| item.is_definition());
         // Internal functions and variables of which each part has its own, such as libdevice's.
         let taken: HashSet<String> = own()
             .filter(|item| item.linkage.is_none() && defined.contains(item.name))
@@ -73,6 +74,10 @@ pub fn join(text: &str, visible: &HashSet<String>) -> Result<String, Error> {
     let parts: Vec<Part<'_>> = (texts.iter())
         .map(|(_, text)| Part::read(text))
         .collect::<Result<_, _>>()?;
+    // What `global_asm!` defines keeps its name.
+    let assembled = parts.iter().flat_map(|part| &part.items);
+    let assembled = assembled.filter(|item| item.assembly && item.is_definition());
+    defined.extend(assembled.map(|item| item.name.to_owned()));
     let mut out = head.to_owned();
     Joiner { visible, defined }.write(&parts, &mut out);
     Ok(out)
@@ -123,6 +128,8 @@ struct Item<'a> {
     tokens: Range<usize>,
     /// The position of the body, if the function has one.
     body: Option<usize>,
+    /// Whether it is from `global_asm!`.
+    assembly: bool,
 }
 
 impl Item<'_> {
@@ -143,6 +150,8 @@ struct Part<'a> {
     items: Vec<Item<'a>>,
     /// The end of the header.
     header: usize,
+    /// The positions of `global_asm!`.
+    assembly: Vec<Range<usize>>,
 }
 
 impl<'a> Part<'a> {
@@ -161,12 +170,18 @@ impl<'a> Part<'a> {
             tokens,
             items: Vec::new(),
             header: 0,
+            assembly: file_scope(text),
         };
         let mut at = 0;
         while at < part.tokens.len() {
             at = part.item(at)?;
         }
         Ok(part)
+    }
+
+    /// Returns the items that libnvvm generated, not those of `global_asm!`.
+    fn compiled(&self) -> impl Iterator<Item = &Item<'a>> {
+        self.items.iter().filter(|item| !item.assembly)
     }
 
     fn word(&self, at: usize) -> &'a str {
@@ -259,11 +274,13 @@ impl<'a> Part<'a> {
         let Some(end) = self.tokens.get(last) else {
             return Err(self.error(first, "the file ends within a directive"));
         };
+        let start = self.tokens[first].start;
         self.items.push(Item {
             what,
+            assembly: self.assembly.iter().any(|range| range.contains(&start)),
             name: self.word(name),
             linkage: linkage.then(|| self.word(at)),
-            range: self.tokens[first].start..end.end,
+            range: start..end.end,
             tokens: name + 1..last + 1,
             body,
         });
@@ -292,6 +309,7 @@ impl Joiner<'_> {
             out.push('\n');
         }
         self.declarations(parts, out);
+        assembly(parts, out);
         self.variables(parts, out);
         let mut written = HashSet::new();
         let mut files: Vec<&str> = Vec::new();
@@ -299,7 +317,7 @@ impl Joiner<'_> {
         for part in parts {
             // The numbers of the files in the result.
             let mut own: HashMap<&str, usize> = HashMap::new();
-            for item in part.items.iter().filter(|item| item.what == What::File) {
+            for item in part.compiled().filter(|item| item.what == What::File) {
                 let at = part.tokens[item.tokens.start].start;
                 let file = &part.text[at..item.range.end];
                 let number = *numbers.entry(file).or_insert_with(|| {
@@ -308,7 +326,7 @@ impl Joiner<'_> {
                 });
                 own.insert(item.name, number);
             }
-            for item in &part.items {
+            for item in part.compiled() {
                 if item.body.is_some() && written.insert(item.name) {
                     self.linkage(item, out);
                     function(part, item, &own, out);
@@ -338,7 +356,7 @@ impl Joiner<'_> {
         let mut declared = HashSet::new();
         let all = parts
             .iter()
-            .flat_map(|part| part.items.iter().map(move |item| (part, item)));
+            .flat_map(|part| part.compiled().map(move |item| (part, item)));
         let mut all: Vec<(&Part<'_>, &Item<'_>)> = all.collect();
         // Stable: declarations of a name are in the order of the parts.
         all.sort_by_key(|(_, item)| item.name);
@@ -368,7 +386,7 @@ impl Joiner<'_> {
     /// Writes the definitions of variables, each after those that its initializer refers to.
     fn variables(&self, parts: &[Part<'_>], out: &mut String) {
         let mut all: Vec<(&Part<'_>, &Item<'_>)> = (parts.iter())
-            .flat_map(|part| part.items.iter().map(move |item| (part, item)))
+            .flat_map(|part| part.compiled().map(move |item| (part, item)))
             .filter(|(_, item)| item.what == What::Variable && item.is_definition())
             .collect();
         all.sort_by_key(|(_, item)| item.name);
@@ -396,6 +414,22 @@ impl Joiner<'_> {
     }
 }
 
+/// Writes `global_asm!` unchanged, with the comments by which `ptx::finish` recognizes it. It may
+/// declare a variable and define it later.
+fn assembly(parts: &[Part<'_>], out: &mut String) {
+    let mut written = HashSet::new();
+    for part in parts {
+        for range in &part.assembly {
+            if written.insert(&part.text[range.clone()]) {
+                let rest = &part.text[range.start..];
+                let line = rest[range.len()..].find('\n');
+                out.push_str(line.map_or(rest, |line| &rest[..range.len() + line]));
+                out.push('\n');
+            }
+        }
+    }
+}
+
 /// Writes a function with the numbers of `files` in its `.loc` directives.
 fn function(part: &Part<'_>, item: &Item<'_>, files: &HashMap<&str, usize>, out: &mut String) {
     let mut done = item.range.start;
@@ -417,7 +451,7 @@ fn function(part: &Part<'_>, item: &Item<'_>, files: &HashMap<&str, usize>, out:
 fn sections(parts: &[Part<'_>], out: &mut String) {
     let mut sections: Vec<(&str, String)> = Vec::new();
     for part in parts {
-        for item in part.items.iter().filter(|item| item.what == What::Section) {
+        for item in part.compiled().filter(|item| item.what == What::Section) {
             let text = &part.text[item.range.clone()];
             let inner = text
                 .find('{')

@@ -289,7 +289,7 @@ struct Outline<'a> {
 }
 
 /// Returns the ranges of `global_asm!`, which libnvvm marks with comments.
-fn file_scope(ptx: &str) -> Vec<Range<usize>> {
+pub(crate) fn file_scope(ptx: &str) -> Vec<Range<usize>> {
     let starts = ptx.match_indices("// Start of file scope inline assembly");
     let range = |(start, _)| {
         let end = ptx[start..].find("// End of file scope inline assembly");

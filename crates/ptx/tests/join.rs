@@ -109,6 +109,25 @@ fn internal_functions_of_a_name_are_kept_apart() {
     assert_eq!(joined.matches("g_1").count(), 3);
 }
 
+/// The legalizer writes variables that refer to each other as module-level assembly.
+#[test]
+fn assembly_is_copied() {
+    let assembly = "// Start of file scope inline assembly\n\
+                    .extern .global .u64 a;\n\
+                    .visible .global .u64 b = a;\n\
+                    .visible .global .u64 a = b;\n\
+                    .global .u64 own[2] = {0, f};\n\
+                    // End of file scope inline assembly\n";
+    let with = |part: &str| format!("{assembly}{part}");
+    for parts in [[&*with(CALLER), CALLEE], [&*with(CALLER), &*with(CALLEE)]] {
+        let joined = join(&parts, &[]);
+        assert_eq!(joined.matches(assembly).count(), 1);
+        assert_eq!(joined.matches("own").count(), 1);
+        // A prototype precedes it.
+        assert!(joined.find(" f(") < joined.find("own"));
+    }
+}
+
 #[test]
 fn files_and_labels_of_debug_information_are_renumbered() {
     let joined = join(&[CALLER, CALLEE], &[]);

@@ -138,8 +138,7 @@ impl<'a> Libnvvm<'a> {
         };
         let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
         let for_size = for_size(instructions);
-        self.options.split = matches!(level, Level::Unwatched)
-            && self.split_above.is_some_and(|limit| instructions > limit);
+        self.options.split = splits(&self.options, instructions, self.split_above);
         // The cache key of the original program, with no function marked.
         let mut first = None;
         loop {
@@ -156,9 +155,18 @@ impl<'a> Libnvvm<'a> {
             let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => {
-                    let ptx = match self.options.split {
-                        true => join(ptx, module),
-                        false => ptx,
+                    let ptx = if self.options.split {
+                        dumper.dump("parts.ptx", || String::from_utf8_lossy(&ptx).into_owned());
+                        match join(&ptx, module) {
+                            Ok(joined) => joined.into_bytes(),
+                            Err(error) => {
+                                toolkit::parts_not_joined(self.sess, &error);
+                                self.options.split = false;
+                                continue;
+                            }
+                        }
+                    } else {
+                        ptx
                     };
                     // A program with marked functions is not cached, so that its warnings appear
                     // again.
@@ -259,12 +267,17 @@ impl<'a> Libnvvm<'a> {
     }
 }
 
+/// Returns whether libnvvm splits a module. It never splits an unoptimized one: libnvvm splits
+/// after its optimizations, and `ptx::join` does not join debug information of variables.
+fn splits(options: &nvvm::Options, instructions: usize, above: Option<usize>) -> bool {
+    options.opt_level != OptLevel::O0
+        && options.debug != nvvm::DebugInfo::Full
+        && above.is_some_and(|limit| instructions > limit)
+}
+
 /// Makes one module of the PTX of the parts of a module.
-fn join(ptx: Vec<u8>, module: &Module) -> Vec<u8> {
-    let Ok(text) = String::from_utf8(ptx) else {
-        // Reported as for a module that is not split.
-        return Vec::new();
-    };
+fn join(ptx: &[u8], module: &Module) -> Result<String, ptx::Error> {
+    let text = String::from_utf8_lossy(ptx);
     let renamed = nvvm_ir::write::symbol_names(module);
     let name = |value, name: &'_ str| renamed.get(&value).map_or(name, String::as_str).to_owned();
     let funcs = module.funcs().map(|func| module.func(func));
@@ -274,8 +287,7 @@ fn join(ptx: Vec<u8>, module: &Module) -> Vec<u8> {
         .filter(|&(linkage, ..)| linkage != Linkage::Internal)
         .map(|(_, value, own)| name(value, own))
         .collect();
-    // What cannot be read is reported later, as for a module that is not split.
-    ptx::join(&text, &visible).unwrap_or(text).into_bytes()
+    ptx::join(&text, &visible)
 }
 
 /// Marks the functions that the options exclude from optimization.
@@ -329,6 +341,22 @@ fn leave_unoptimized(module: &mut Module, func: Func) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_large_optimized_modules_are_split() {
+        let mut options = nvvm::Options::new(nvvm::Arch::SM_90);
+        options.opt_level = OptLevel::O3;
+        assert!(splits(&options, 1001, Some(1000)));
+        assert!(!splits(&options, 1000, Some(1000)));
+        assert!(!splits(&options, 1001, None));
+        options.debug = nvvm::DebugInfo::LineInfo;
+        assert!(splits(&options, 1, Some(0)));
+        options.debug = nvvm::DebugInfo::Full;
+        assert!(!splits(&options, 1, Some(0)));
+        options.debug = nvvm::DebugInfo::None;
+        options.opt_level = OptLevel::O0;
+        assert!(!splits(&options, 1, Some(0)));
+    }
 
     #[test]
     fn paths_have_no_white_space_and_no_hash() {

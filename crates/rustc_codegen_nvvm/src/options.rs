@@ -608,6 +608,16 @@ mod tests {
             };
             assert_eq!(options.share_slots, limit);
         }
+        for (args, limit) in [
+            ("", None),
+            ("--split-above=0", Some(0)),
+            ("--split-above=off", None),
+        ] {
+            let Ok(Request::Compile(options)) = parse_str(args) else {
+                panic!()
+            };
+            assert_eq!(options.split_above, limit);
+        }
     }
 
     #[test]

@@ -419,6 +419,31 @@ fn is_atomic(name: &str) -> bool {
     }
 }
 
+/// Splitting changes only optimized modules above the limit.
+#[test]
+fn only_large_optimized_modules_are_split() {
+    let source = folder().join("attributes.rs");
+    let compile = |opt_level, limit| {
+        let options = format!("--split-above={limit}");
+        compile_with(&source, "sm_90", opt_level, &options).ptx
+    };
+    assert_eq!(compile(0, "0"), compile(0, "off"), "without optimization");
+    let whole = compile(3, "off");
+    assert_eq!(compile(3, "100000"), whole, "a small module");
+    let split = compile(3, "0");
+    assert_ne!(split, whole, "a module above the limit");
+    let entries = |ptx: &str| {
+        let module = Module::parse(ptx).expect("it is PTX");
+        let mut names: Vec<String> = functions(&module)
+            .filter(|function| function.entry)
+            .map(|function| function.name.to_owned())
+            .collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(entries(&split), entries(&whole));
+}
+
 #[test]
 fn atomics_have_their_orders_and_scopes() {
     let kernels = atomic_kernels();
