@@ -165,7 +165,7 @@ fn indices_from_memory_are_checked_four_at_a_time() {
     assert!(branch.unwrap().ends_with(" bra $loop;"), "{text}");
     let chunk: Vec<&str> = text[first..].split("bra ").collect();
     assert_eq!([loads(chunk[1]), loads(chunk[2])], [4, 4], "{text}");
-    // The last one to three: the second and the third only if there are so many.
+    // The last one to three: the second and the third are predicated.
     let last = lines(&text[first..], "setp.gt.u64 %x", "st.global").join("\n");
     let predicated = |line: &&str| line.starts_with("@%x") && line.contains("ld.global.nc");
     assert_eq!(last.lines().filter(predicated).count(), 4, "{last}");

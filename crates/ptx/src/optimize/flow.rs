@@ -328,6 +328,19 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Calls `f` with each instruction of the blocks, including those of nested blocks.
+    pub fn visit<'g>(
+        &'g self,
+        blocks: impl IntoIterator<Item = Id>,
+        f: &mut impl FnMut(&'g Instruction<'a>),
+    ) {
+        for id in blocks {
+            for statement in &self.blocks[id].body {
+                instructions(statement, f);
+            }
+        }
+    }
+
     /// Returns whether a block ends in an indirect branch.
     pub fn has_switch(&self) -> bool {
         let mut ids = self.order.iter();

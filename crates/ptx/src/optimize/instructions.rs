@@ -39,6 +39,11 @@ pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
 }
 
+/// Returns whether an instruction loads a parameter.
+pub(super) fn is_parameter(instruction: &Instruction<'_>) -> bool {
+    instruction.opcode == "ld" && instruction.modifiers.first() == Some(&"param")
+}
+
 /// Returns whether the first operand of an instruction is its result, as [`results`] and [`sources`]
 /// assume. That of a barrier or an unknown instruction may be read.
 pub(super) fn has_result(instruction: &Instruction<'_>) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
-use super::instructions::{has_result, instructions, is_pure, results, sources};
+use super::instructions::{has_result, instructions, is_parameter, is_pure, results, sources};
 use crate::dead::visit_operand;
 use crate::{Instruction, Statement, Type};
 
@@ -89,10 +89,6 @@ fn is_dead(it: &Instruction<'_>, live: &HashSet<&str>) -> bool {
     let mut used = false;
     results(it, &mut |name| used |= live.contains(name));
     !used && it.guard.is_none() && (is_pure(it) || is_parameter(it))
-}
-
-fn is_parameter(it: &Instruction<'_>) -> bool {
-    it.opcode == "ld" && it.modifiers.first() == Some(&"param")
 }
 
 /// Removes the instructions of the blocks that have no effect and whose results are not needed. No

@@ -36,7 +36,7 @@ const LOOP: usize = 8;
 /// multiprocessor.
 const REGISTERS: u64 = 32;
 
-/// A kernel is limited to [`REGISTERS`] if at most so many are live at once.
+/// The maximum number of live registers of a kernel that is limited to [`REGISTERS`].
 const PRESSURE: usize = 40;
 
 /// The same for a kernel that mostly waits for memory: ptxas then has fewer loads in flight per
@@ -186,28 +186,22 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>) -> bool {
     }
     let cold = graph.cold();
     let (mut size, mut accesses) = (0, 0);
-    for &id in blocks.iter().filter(|&&id| !cold[id]) {
-        for statement in &graph.blocks[id].body {
-            instructions::instructions(statement, &mut |it| {
-                size += 1;
-                let opcodes = ["ld", "st", "atom", "red"];
-                if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
-                    accesses += words(it);
-                }
-            });
+    let hot = blocks.iter().copied().filter(|&id| !cold[id]);
+    graph.visit(hot, &mut |it| {
+        size += 1;
+        let opcodes = ["ld", "st", "atom", "red"];
+        if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
+            accesses += words(it);
         }
-    }
+    });
     let has_work = loops::single_latch(graph, &cold).iter().any(|each| {
         let mut floats = 0;
-        for &id in each.blocks.iter().filter(|id| blocks.contains(id)) {
-            for statement in &graph.blocks[id].body {
-                instructions::instructions(statement, &mut |it| {
-                    let is_float = matches!(it.modifiers.last(), Some(&("f32" | "f64")));
-                    let moves = ["ld", "mov", "selp", "st"];
-                    floats += usize::from(is_float && !moves.contains(&it.opcode));
-                });
-            }
-        }
+        let own = each.blocks.iter().copied().filter(|id| blocks.contains(id));
+        graph.visit(own, &mut |it| {
+            let is_float = matches!(it.modifiers.last(), Some(&("f32" | "f64")));
+            let moves = ["ld", "mov", "selp", "st"];
+            floats += usize::from(is_float && !moves.contains(&it.opcode));
+        });
         floats > LOOP
     });
     !has_work && size <= accesses * COMPUTATION && PRESSURE_OF_LOADS.contains(&pressure)

@@ -125,15 +125,10 @@ impl<'a> Region<'a> {
         let cold = graph.cold();
         let mut flow = DiGraphMap::<Id, ()>::new();
         flow.add_node(special.first);
-        let mut left = vec![special.first];
-        let mut seen = HashSet::from([special.first, special.general]);
-        while let Some(id) = left.pop() {
+        for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
             for to in graph.blocks[id].end.targets() {
                 if !cold[to] && to != special.general {
                     flow.add_edge(id, to, ());
-                    if seen.insert(to) {
-                        left.push(to);
-                    }
                 }
             }
         }
@@ -154,13 +149,9 @@ impl<'a> Region<'a> {
             };
             for &id in component.iter().filter(again) {
                 let mut names = Vec::new();
-                for &inside in &component {
-                    for statement in &graph.blocks[inside].body {
-                        instructions(statement, &mut |it| {
-                            results(it, &mut |name| names.push(name));
-                        });
-                    }
-                }
+                graph.visit(component.iter().copied(), &mut |it| {
+                    results(it, &mut |name| names.push(name));
+                });
                 names.sort_unstable();
                 names.dedup();
                 written.insert(id, names);

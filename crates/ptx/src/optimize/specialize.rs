@@ -17,7 +17,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
-use super::instructions::{instructions, is_pure, rename, results, sources};
+use super::instructions::{is_parameter, is_pure, rename, results, sources};
 use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
@@ -105,11 +105,7 @@ pub(super) fn specialize<'a>(
 ) -> Option<Special<'a>> {
     let cold = graph.cold();
     let mut size = 0;
-    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |_| size += 1);
-        }
-    }
+    graph.visit(hot(graph, &cold), &mut |_| size += 1);
     if size > LARGEST || graph.has_switch() {
         return None;
     }
@@ -166,7 +162,7 @@ pub(super) fn specialize<'a>(
     let mut test = Test::new(graph, names, &single, &extents);
     test.values = values;
     let covered: Vec<(&Loop<'a>, &'a str)> = (found.iter())
-        .filter_map(|each| Some((each, test.covers(each, &single)?)))
+        .filter_map(|each| Some((each, test.covers(each)?)))
         .collect();
     let (second_test, second_condition) = match covered[..] {
         [] => (Vec::new(), None),
@@ -252,6 +248,11 @@ pub(super) fn specialize<'a>(
     Some(special)
 }
 
+/// Returns the blocks that are not cold.
+fn hot(graph: &Graph<'_>, cold: &[bool]) -> impl Iterator<Item = Id> {
+    graph.order.iter().copied().filter(|&id| !cold[id])
+}
+
 /// Returns the instructions that are the only ones to write their result.
 fn single_definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, Instruction<'a>> {
     let counts = definitions(graph, cold);
@@ -282,27 +283,23 @@ fn extents<'a>(
     let mut addresses = HashSet::new();
     let mut compared = HashSet::new();
     let mut operations = 0;
-    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
-                if wide && matches!(it.opcode, "setp" | "add" | "sub") {
-                    operations += 1;
-                }
-                if wide && matches!(it.opcode, "setp" | "min" | "max") {
-                    sources(it, &mut |name| _ = compared.insert(name));
-                }
-                if it.opcode == "cvta" {
-                    sources(it, &mut |name| _ = addresses.insert(name));
-                }
-                for operand in &it.operands {
-                    if let Operand::Address(Base::Name(name), _) = operand {
-                        addresses.insert(*name);
-                    }
-                }
-            });
+    graph.visit(hot(graph, cold), &mut |it| {
+        let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
+        if wide && matches!(it.opcode, "setp" | "add" | "sub") {
+            operations += 1;
         }
-    }
+        if wide && matches!(it.opcode, "setp" | "min" | "max") {
+            sources(it, &mut |name| _ = compared.insert(name));
+        }
+        if it.opcode == "cvta" {
+            sources(it, &mut |name| _ = addresses.insert(name));
+        }
+        for operand in &it.operands {
+            if let Operand::Address(Base::Name(name), _) = operand {
+                addresses.insert(*name);
+            }
+        }
+    });
     let is_parameter = |it: &Instruction<'a>| {
         let is_load = it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none();
         is_load && origin(single, it, kernel, known).is_some()
@@ -389,76 +386,54 @@ fn block_width(kernel: &Function<'_>) -> Option<u64> {
 /// Returns whether hot code reads a special register.
 fn reads(graph: &Graph<'_>, cold: &[bool], special: &str) -> bool {
     let mut found = false;
-    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                sources(it, &mut |name| found |= name == special);
-            });
-        }
-    }
+    graph.visit(hot(graph, cold), &mut |it| {
+        sources(it, &mut |name| found |= name == special);
+    });
     found
 }
 
 /// Returns which dimensions are only used as part of one index: `z * size_y + y`, or
 /// `(z * size_y + y) * size_x + x`.
-fn flattened(
-    graph: &Graph<'_>,
+fn flattened<'a>(
+    graph: &Graph<'a>,
     cold: &[bool],
-    [y, z]: [&str; 2],
-    [size_x, size_y]: [&str; 2],
+    [y, z]: [&'a str; 2],
+    [size_x, size_y]: [&'a str; 2],
 ) -> Option<Flattened> {
-    // The special register that a register holds, or the index in the second and third dimension.
+    // The index in the second and third dimension.
     const ROW: &str = "row";
-    let mut holds: HashMap<&str, &str> = HashMap::new();
-    let visit = |f: &mut dyn FnMut(&Instruction<'_>, &[&str])| {
-        for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-            for statement in &graph.blocks[id].body {
-                instructions(statement, &mut |it| {
-                    let read: Vec<&str> = (it.operands.iter().skip(1))
-                        .map(|operand| match operand {
-                            Operand::Name(name) => *name,
-                            _ => "",
-                        })
-                        .collect();
-                    f(it, &read);
-                });
-            }
-        }
+    // What registers hold: special registers, and the index.
+    let mut holds: HashMap<&'a str, &'a str> = HashMap::new();
+    let result = |it: &Instruction<'a>| match it.operands.first() {
+        Some(&Operand::Name(name)) => name,
+        _ => "",
     };
-    let mut specials: Vec<(String, &str)> = Vec::new();
-    visit(&mut |it, read| {
-        if let ("mov", Some(Operand::Name(to)), [from]) = (it.opcode, it.operands.first(), read)
-            && let Some(special) = [y, z, size_x, size_y].iter().find(|it| *it == from)
+    let read = |it: &Instruction<'a>, holds: &HashMap<&'a str, &'a str>| -> Vec<&'a str> {
+        let names = it.operands.iter().skip(1).map(|operand| match operand {
+            Operand::Name(name) => holds.get(name).copied().unwrap_or(name),
+            _ => "",
+        });
+        names.collect()
+    };
+    graph.visit(hot(graph, cold), &mut |it| {
+        if let ("mov", [Operand::Name(to), Operand::Name(from)]) = (it.opcode, &it.operands[..])
+            && [y, z, size_x, size_y].contains(from)
         {
-            specials.push(((*to).to_owned(), special));
+            holds.insert(to, from);
         }
     });
-    holds.extend(specials.iter().map(|(to, from)| (to.as_str(), *from)));
-    let mut rows: Vec<String> = Vec::new();
-    visit(&mut |it, read| {
-        let read: Vec<&str> = read
-            .iter()
-            .map(|name| *holds.get(name).unwrap_or(name))
-            .collect();
-        if it.opcode == "mad"
-            && (read == [size_y, z, y] || read == [z, size_y, y])
-            && let Some(Operand::Name(to)) = it.operands.first()
-        {
-            rows.push((*to).to_owned());
+    let mut rows: Vec<&'a str> = Vec::new();
+    graph.visit(hot(graph, cold), &mut |it| {
+        let read = read(it, &holds);
+        if it.opcode == "mad" && (read == [size_y, z, y] || read == [z, size_y, y]) {
+            rows.push(result(it));
         }
     });
-    holds.extend(rows.iter().map(|to| (to.as_str(), ROW)));
+    holds.extend(rows.iter().map(|&to| (to, ROW)));
     let (mut other, mut only_by_x) = (false, true);
-    visit(&mut |it, read| {
-        let read: Vec<&str> = read
-            .iter()
-            .map(|name| *holds.get(name).unwrap_or(name))
-            .collect();
-        let is_row = it
-            .operands
-            .first()
-            .is_some_and(|to| matches!(to, Operand::Name(to) if holds.get(to) == Some(&ROW)));
-        if it.opcode != "mov" && !is_row {
+    graph.visit(hot(graph, cold), &mut |it| {
+        let read = read(it, &holds);
+        if it.opcode != "mov" && holds.get(result(it)) != Some(&ROW) {
             other |= read.contains(&y) || read.contains(&z);
         }
         if read.contains(&ROW) {
@@ -543,8 +518,7 @@ impl<'g, 'a> Test<'g, 'a> {
             return Some(known);
         }
         let it = self.single.get(name)?;
-        let is_parameter = it.opcode == "ld" && it.modifiers.first() == Some(&"param");
-        if !(is_parameter || is_pure(it)) || it.guard.is_some() || self.body.len() > TEST {
+        if !(is_parameter(it) || is_pure(it)) || it.guard.is_some() || self.body.len() > TEST {
             return None;
         }
         let [Operand::Name(_), rest @ ..] = &it.operands[..] else {
@@ -596,21 +570,15 @@ impl<'g, 'a> Test<'g, 'a> {
 
     /// Adds the condition under which a grid-stride loop has no second iteration, and returns its
     /// counter.
-    fn covers(
-        &mut self,
-        each: &Loop<'a>,
-        single: &HashMap<&'a str, Instruction<'a>>,
-    ) -> Option<&'a str> {
+    fn covers(&mut self, each: &Loop<'a>) -> Option<&'a str> {
         let (counter, stride, bound) = strided(self.graph, each)?;
-        if !is_of_grid(single, stride, 16) {
+        if !is_of_grid(self.single, stride, 16) {
             return None;
         }
-        let (length, condition) = (self.body.len(), self.condition);
-        let values = self.values.clone();
+        let (length, values) = (self.body.len(), self.values.clone());
         let (Some(stride), Some(bound)) = (self.value(stride), self.value(bound)) else {
             self.body.truncate(length);
             self.values = values;
-            self.condition = condition;
             return None;
         };
         self.demand("ge", "u64", [stride, bound].map(Operand::Name));
@@ -661,25 +629,22 @@ fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, 
     else {
         return None;
     };
+    let is_copy = |it: &Instruction<'_>| {
+        matches!(
+            (it.opcode, it.guard, &it.operands[..]),
+            ("mov", None, [_, Operand::Name(from)]) if *from == next
+        )
+    };
     // Whether the register has the counter's value at the start of the iteration.
     let copies = |copy: &str| match each.definition(graph, copy) {
-        Some((it, block, place)) => {
-            let is_copy = matches!(
-                (it.opcode, it.guard, &it.operands[..]),
-                ("mov", None, [_, Operand::Name(from)]) if *from == next
-            );
-            is_copy && block == adds_in && place < adds_at
-        }
+        Some((it, block, place)) => is_copy(it) && block == adds_in && place < adds_at,
         None => false,
     };
     let moved_at_end = |counter: &str| match each.written.get(counter) {
         Some(&(1, block, place)) if block == each.latch => {
             let is_move = matches!(
                 &graph.blocks[block].body[place],
-                Statement::Instruction(it) if matches!(
-                    (it.opcode, it.guard, &it.operands[..]),
-                    ("mov", None, [_, Operand::Name(from)]) if *from == next
-                )
+                Statement::Instruction(it) if is_copy(it)
             );
             is_move && (block != adds_in || place > adds_at)
         }
