@@ -18,7 +18,7 @@ fn toolchain() -> &'static Toolchain {
     TOOLCHAIN.get_or_init(|| Toolchain::prepare().unwrap_or_else(|error| panic!("{error:#}")))
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("ptx")
 }
 
@@ -135,7 +135,7 @@ fn convergent_operations_are_not_duplicated() {
     let mut wrong = String::new();
     for arch in ["sm_75", "sm_90", "sm_100", "sm_120"] {
         for opt_level in [3, 0] {
-            let made = compile(&folder().join("convergence.rs"), arch, opt_level);
+            let made = compile(&directory().join("convergence.rs"), arch, opt_level);
             let module = Module::parse(&made.ptx).expect("it is PTX");
             for &(kernel, operation, times) in CONVERGENT {
                 // The kernel's body is a function of its own where nothing is inlined.
@@ -181,7 +181,7 @@ fn attributes_are_right() {
     let mut wrong = String::new();
     for arch in ["sm_75", "sm_100"] {
         // What lowering makes, before LLVM infers more and folds operations.
-        let source = folder().join("attributes.rs");
+        let source = directory().join("attributes.rs");
         let made = compile_with(&source, arch, 3, "--pre-optimize=off");
         let module = Module::parse(&made.ptx).expect("it is PTX");
         let mut check = |what: &str, right: bool| {
@@ -340,7 +340,7 @@ fn access_size(name: &str) -> u32 {
 fn vectors_are_accessed_by_one_instruction() {
     let mut wrong = String::new();
     for arch in ["sm_75", "sm_90", "sm_100"] {
-        let made = compile(&folder().join("vectors.rs"), arch, 3);
+        let made = compile(&directory().join("vectors.rs"), arch, 3);
         let module = Module::parse(&made.ptx).expect("it is PTX");
         for &(kernel, bytes) in VECTOR_ACCESSES {
             let names = names(function(&module, kernel));
@@ -482,7 +482,10 @@ fn atomics_have_their_orders_and_scopes() {
          use cuda_std::{atomic::Atomic, prelude::*, scope::*};\n",
     );
     source.extend(kernels.iter().map(|(_, text)| text.as_str()));
-    let file = toolchain().sources().expect("a folder").join("atomics.rs");
+    let file = toolchain()
+        .sources()
+        .expect("a directory")
+        .join("atomics.rs");
     fs::write(&file, source).expect("it is written");
     let made = compile(&file, "sm_90", 3);
     let module = Module::parse(&made.ptx).expect("it is PTX");
@@ -492,7 +495,7 @@ fn atomics_have_their_orders_and_scopes() {
         format!("{name}: {}\n", names.join("; "))
     };
     let table: String = kernels.iter().map(row).collect();
-    let path = folder().join("atomics.txt");
+    let path = directory().join("atomics.txt");
     if std::env::var_os("BLESS").is_some_and(|value| !value.is_empty()) {
         fs::write(&path, &table).expect("it is written");
     }
@@ -507,7 +510,7 @@ fn atomics_have_their_orders_and_scopes() {
 #[test]
 fn a_kernel_of_core_alone_runs() -> Result<(), Box<dyn std::error::Error>> {
     const THREADS: u32 = 1024;
-    let made = compile(&folder().join("by_hand.rs"), "sm_75", 3);
+    let made = compile(&directory().join("by_hand.rs"), "sm_75", 3);
     let ptx = CString::new(made.ptx)?;
     let device = cust::init_auto()?;
     let cuda = device.context().driver()?;
