@@ -134,7 +134,8 @@ fn scalars_are_viewed_as_vectors_and_back() {
 fn scalars_that_are_no_vectors_are_an_error() {
     let _context = init();
     let mut buffer = DeviceBuffer::<u32>::zeroed(7).unwrap();
-    let error = buffer.as_vectors::<U32x4>().map(|_| ()).failure();
+    // Not observed: addresses differ between devices.
+    let error = buffer.as_vectors::<U32x4>().map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -144,7 +145,7 @@ fn scalars_that_are_no_vectors_are_an_error() {
         )
     );
     let part = buffer.index(1..5).unwrap();
-    let error = part.as_vectors::<U32x4>().map(|_| ()).failure();
+    let error = part.as_vectors::<U32x4>().map(|_| ()).unwrap_err();
     assert!(matches!(error, Error::NotVectors { len: 4, .. }), "{error}");
     assert!(part.as_vectors::<U32x2>().is_err());
     assert!(buffer.index(2..6).unwrap().as_vectors::<U32x2>().is_ok());

@@ -529,6 +529,130 @@ impl Text<'_> {
     }
 }
 
+/// A loop that ends when a counter reaches a bound.
+struct Inner {
+    /// The counter that ends the loop, and another one.
+    counters: [String; 2],
+    steps: [i64; 2],
+    /// The type and the relation of the comparison under which the loop continues.
+    relation: &'static str,
+    bound: String,
+    /// Whether the counter is compared before it changes.
+    compares_first: bool,
+    /// The number of iterations, which is limited: the counter may pass the bound.
+    iterations: String,
+}
+
+impl Inner {
+    fn any_counter(&self, rng: &mut Rng) -> &str {
+        &self.counters[rng.usize(..2)]
+    }
+}
+
+impl Text<'_> {
+    /// Emits the start of a loop, as compilers write them. Skips the loop for some numbers.
+    fn open_loop(&mut self, number: u32, skip: &str) -> Inner {
+        let count = ["%offset", "%stride", "%bound", "%xs_len"][self.rng.usize(..4)];
+        let mut count = match self.rng.u32(..3) {
+            0 => self.op("%rd", "and.b64", &format!("{count}, 15")),
+            1 => self.op("%rd", "min.u64", &format!("{count}, 9")),
+            _ => {
+                let number = self.rng.u32(..12);
+                self.op("%rd", "mov.u64", &number.to_string())
+            }
+        };
+        let guarded = self.rng.u32(..4) > 0;
+        if guarded {
+            let p = self.op("%p", "setp.eq.s64", &format!("{count}, 0"));
+            self.line(&format!("@{p} bra {skip};"));
+        }
+        // The bound of a step of 1, perhaps rounded to a power of two.
+        let mut step = 1;
+        match self.rng.u32(..4) {
+            0 => {
+                let by = self.rng.u32(1..3);
+                let rest = self.op("%rd", "and.b64", &format!("{count}, {}", (1 << by) - 1));
+                let p = self.op("%p", "setp.ne.s64", &format!("{rest}, 0"));
+                let excess = self.op("%rd", "selp.u64", &format!("1, 0, {p}"));
+                let quotient = self.op("%rd", "shr.u64", &format!("{count}, {by}"));
+                count = self.op("%rd", "add.s64", &format!("{quotient}, {excess}"));
+            }
+            1 => {
+                step = [2, 4][self.rng.usize(..2)];
+                let all = self.op("%rd", "add.s64", &format!("{count}, -1"));
+                let least = match guarded {
+                    true => step - 1,
+                    false => self.rng.i64(..step),
+                };
+                let p = self.op("%p", "setp.lt.u64", &format!("{all}, {least}"));
+                self.line(&format!("@{p} bra {skip};"));
+                count = match self.rng.bool() {
+                    true => self.op("%rd", "and.b64", &format!("{count}, {}", -step)),
+                    false => {
+                        let rest = self.op("%rd", "and.b64", &format!("{count}, {}", step - 1));
+                        self.op("%rd", "sub.s64", &format!("{count}, {rest}"))
+                    }
+                };
+            }
+            _ => {}
+        }
+        let zero = || "0".to_owned();
+        let (start, step, relation, bound) = match self.rng.u32(..6) {
+            0 => (count, -step, "ne.s64", zero()),
+            1 => (self.op("%rd", "neg.s64", &count), step, "ne.s64", zero()),
+            2 => (zero(), step, "ne.s64", count),
+            3 => (zero(), step, "lt.u64", count),
+            4 => (count, -step, "gt.s64", zero()),
+            // Starts elsewhere, so it may pass the bound.
+            _ => (
+                self.rng.u32(..3).to_string(),
+                step,
+                ["ne.s64", "lt.u64", "le.s64"][self.rng.usize(..3)],
+                count,
+            ),
+        };
+        let counter = self.op("%rd", "mov.u64", &start);
+        let start = ["0", "7", "%rd4", "%rd5", &bound][self.rng.usize(..5)].to_owned();
+        let other = self.op("%rd", "mov.u64", &start);
+        let iterations = self.op("%r", "mov.u32", "0");
+        self.line(&format!("$I{number}:"));
+        Inner {
+            counters: [counter, other],
+            steps: [step, [1, -1, 3, 32][self.rng.usize(..4)]],
+            relation,
+            bound,
+            compares_first: self.rng.u32(..4) == 0,
+            iterations,
+        }
+    }
+
+    fn close_loop(&mut self, number: u32, inner: &Inner) {
+        let iterations = &inner.iterations;
+        self.line(&format!("add.s32 {iterations}, {iterations}, 1;"));
+        let p = self.op("%p", "setp.gt.u32", &format!("{iterations}, 20"));
+        self.line(&format!("@{p} bra $O{number};"));
+        let [counter, other] = &inner.counters;
+        let compare = |text: &mut Self| {
+            let setp = format!("setp.{}", inner.relation);
+            text.op("%p", &setp, &format!("{counter}, {}", inner.bound))
+        };
+        let first = inner.compares_first.then(|| compare(self));
+        self.line(&format!("add.s64 {counter}, {counter}, {};", inner.steps[0]));
+        let p = first.unwrap_or_else(|| compare(self));
+        self.line(&format!("add.s64 {other}, {other}, {};", inner.steps[1]));
+        match self.rng.bool() {
+            true => self.line(&format!("@{p} bra $I{number};")),
+            false => self.line(&format!("@!{p} bra $O{number};\n    bra.uni $I{number};")),
+        }
+        self.line(&format!("$O{number}:"));
+        if self.rng.bool() {
+            let counter = inner.any_counter(self.rng);
+            let low = self.op("%r", "cvt.u32.u64", counter);
+            self.line(&format!("mad.lo.s32 %acc, %acc, 5, {low};"));
+        }
+    }
+}
+
 /// Returns a kernel with a grid-stride loop over `start..bound`, perhaps in one over `0..offset`.
 /// The bodies are conditional accesses.
 fn grid_stride(rng: &mut Rng) -> String {
@@ -572,24 +696,17 @@ fn grid_stride(rng: &mut Rng) -> String {
         for _ in 0..text.rng.u32(..3) {
             text.guard("%rd4", "%rd5", &skip);
         }
-        // Perhaps in a loop with a counter of its own.
-        let inner = text.rng.u32(..3) == 0;
-        let counter = text.op("%rd", "mov.u64", "0");
-        if inner {
-            text.line(&format!("$I{number}:"));
-        }
+        // Perhaps in a loop with counters of its own.
+        let inner = (text.rng.bool()).then(|| text.open_loop(number, &skip));
         for _ in 0..text.rng.u32(1..5) {
-            let x = match inner && text.rng.bool() {
-                true => counter.as_str(),
-                false => "%rd4",
+            let x = match &inner {
+                Some(inner) if text.rng.bool() => inner.any_counter(text.rng).to_owned(),
+                _ => "%rd4".to_owned(),
             };
-            text.access(x, "%rd5", &own);
+            text.access(&x, "%rd5", &own);
         }
-        if inner {
-            let times = text.rng.u32(1..4);
-            text.line(&format!("add.s64 {counter}, {counter}, 1;"));
-            let p = text.op("%p", "setp.ne.s64", &format!("{counter}, {times}"));
-            text.line(&format!("@{p} bra $I{number};"));
+        if let Some(inner) = inner {
+            text.close_loop(number, &inner);
         }
         text.line(&format!("{skip}:"));
     }

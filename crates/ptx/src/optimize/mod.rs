@@ -2,6 +2,7 @@
 //! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
 mod combine;
+mod counts;
 mod exits;
 mod flow;
 mod guarded;
@@ -134,6 +135,8 @@ fn optimize_function<'a>(
         .collect();
     let slices = &slices[..];
     let mut graph = Graph::new(function.body.as_deref()?, no_return, names)?;
+    // An empty block at the end of a loop would hide its condition.
+    graph.tidy();
     let mut slow = HashSet::new();
     let mut limited = false;
     let mut changed = spaces::infer(&mut graph, names, slices);

@@ -6,21 +6,25 @@
 //! from that, from special registers and from branches, and replaces operations whose operands and
 //! results fit 32 bits with sign.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use petgraph::Direction;
 use petgraph::algo::{dominators::simple_fast, tarjan_scc};
 use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::DfsPostOrder;
 
+use super::counts::{Counted, Known};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
-use super::loops::{Comparison, Relation};
+use super::loops::{self, Comparison, Relation};
 use super::names::Names;
 use super::specialize::{BOUND, Special};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
+
+/// The maximum depth of nested loops whose counters' ranges are found.
+const NESTED: usize = 3;
 
 /// The values that an integer may have, both ends included.
 pub(super) type Range = (i64, i64);
@@ -34,7 +38,7 @@ pub(super) fn start_small<'a>(
 ) -> Vec<bool> {
     let region = Region::new(graph, special);
     let mut small = vec![None; counters.len()];
-    region.visit(graph, special, &mut |from, to, facts| {
+    region.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
         if from.is_some_and(|from| region.position[&from] >= region.position[&to]) {
             return;
         }
@@ -55,13 +59,13 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
     let predecessors = graph.predecessors();
     let region = Region::new(graph, special);
     let hot: HashSet<Id> = region.order.iter().copied().collect();
-    let private = private(graph, &cold, &predecessors, special, &hot);
+    let own = Registers::new(graph, names, &cold, &predecessors, special, &region);
     let mut states: HashMap<Id, State<'a>> = HashMap::new();
     states.insert(
         special.first,
         State {
             facts: Facts::new(special),
-            low: HashMap::new(),
+            low: own.variables.clone(),
         },
     );
     let mut count = 0;
@@ -74,7 +78,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
         let body = std::mem::take(&mut graph.blocks[id].body);
         let mut narrowed = Vec::with_capacity(body.len());
         for statement in body {
-            count += state.rewrite(graph, names, statement, &private, &mut narrowed);
+            count += state.rewrite(graph, names, statement, &own, &mut narrowed);
         }
         graph.blocks[id].body = narrowed;
         let end = graph.blocks[id].end.clone();
@@ -92,13 +96,13 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
             } else if cold[to] && predecessors[to].len() == 1 {
                 entries.insert(to, state.low.clone());
             } else if cold[to] {
-                let widened = widened_for(graph, &cold, to, &state.low, &private);
+                let widened = widened_for(graph, &cold, to, &state.low, &own);
                 graph.blocks[id].body.extend(widened);
             }
         }
     }
     for (to, low) in entries {
-        let widened = widened_for(graph, &cold, to, &low, &private);
+        let widened = widened_for(graph, &cold, to, &low, &own);
         let body = &mut graph.blocks[to].body;
         let place = (body.iter())
             .position(|it| matches!(it, Statement::Instruction(_) | Statement::Block(_)))
@@ -118,6 +122,8 @@ struct Region<'a> {
     written: HashMap<Id, Vec<&'a str>>,
     /// Ranges of these registers that hold in each iteration.
     invariants: HashMap<Id, Vec<(&'a str, Range)>>,
+    /// How the loops count that start with a block.
+    counted: HashMap<Id, Counted<'a>>,
 }
 
 impl<'a> Region<'a> {
@@ -141,15 +147,30 @@ impl<'a> Region<'a> {
         let position: HashMap<Id, usize> = (order.iter().enumerate())
             .map(|(position, &id)| (id, position))
             .collect();
+        let dominators = simple_fast(&flow, special.first);
         let mut written = HashMap::new();
         for component in tarjan_scc(&flow) {
-            let again = |id: &&Id| {
-                let mut from = flow.neighbors_directed(**id, Direction::Incoming);
-                from.any(|from| position[&from] >= position[*id])
-            };
-            for &id in component.iter().filter(again) {
+            for &id in &component {
+                let latches: Vec<Id> = (flow.neighbors_directed(id, Direction::Incoming))
+                    .filter(|from| position[from] >= position[&id])
+                    .collect();
+                if latches.is_empty() {
+                    continue;
+                }
+                let is_natural = latches.iter().all(|&latch| {
+                    let dominating = dominators.dominators(latch);
+                    dominating.is_some_and(|mut all| all.any(|dominator| dominator == id))
+                });
+                let mut blocks = BTreeSet::from([id]);
+                if is_natural {
+                    for latch in latches {
+                        loops::add_body(&flow, latch, &mut blocks);
+                    }
+                } else {
+                    blocks.extend(&component);
+                }
                 let mut names = Vec::new();
-                graph.visit(component.iter().copied(), &mut |it| {
+                graph.visit(blocks, &mut |it| {
                     results(it, &mut |name| names.push(name));
                 });
                 names.sort_unstable();
@@ -157,22 +178,33 @@ impl<'a> Region<'a> {
                 written.insert(id, names);
             }
         }
+        let loops = loops::single_latch(graph, &cold);
+        let counted = (loops.iter())
+            .filter(|each| position.contains_key(&each.header))
+            .filter_map(|each| Some((each.header, Counted::new(graph, each)?)))
+            .collect();
         let mut region = Region {
             order,
             position,
             written,
             invariants: HashMap::new(),
+            counted,
         };
-        region.find_invariants(graph, special);
+        // The bounds of inner loops may depend on the counters of outer ones.
+        for _ in 0..NESTED {
+            region.find_invariants(graph, special);
+        }
         region
     }
 
-    /// Finds ranges that hold when a loop is entered, and whenever an iteration ends: whatever held
-    /// at its start, for example because the loop only continues if the counter is below a bound.
+    /// Finds ranges of registers that loops change: those that hold when a loop is entered, and
+    /// whenever an iteration ends, whatever held at its start, for example because the loop only
+    /// continues if the counter is below a bound; and those that follow from the number of
+    /// iterations.
     fn find_invariants(&mut self, graph: &Graph<'a>, special: &Special<'a>) {
         let mut entered: HashMap<Id, Facts<'a>> = HashMap::new();
         let mut continued: HashMap<Id, Facts<'a>> = HashMap::new();
-        self.visit(graph, special, &mut |from, to, facts| {
+        self.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
             if !self.written.contains_key(&to) {
                 return;
             }
@@ -188,12 +220,23 @@ impl<'a> Region<'a> {
             }
         });
         for (id, mut facts) in entered {
+            let counted = (self.counted.get(&id))
+                .map(|counted| counted.ranges(|operand| facts.known(operand)))
+                .unwrap_or_default();
             if let Some(continued) = continued.get(&id) {
                 facts.meet(continued);
             }
             let written = self.written[&id].iter();
-            let ranges = written.filter_map(|name| Some((*name, *facts.ranges.get(name)?)));
-            self.invariants.insert(id, ranges.collect());
+            let mut ranges: HashMap<&'a str, Range> = written
+                .filter_map(|name| Some((*name, *facts.ranges.get(name)?)))
+                .collect();
+            for (name, (low, high)) in counted {
+                let range = ranges.entry(name).or_insert((low, high));
+                *range = (range.0.max(low), range.1.min(high));
+            }
+            let mut ranges: Vec<(&'a str, Range)> = ranges.into_iter().collect();
+            ranges.sort_unstable();
+            self.invariants.insert(id, ranges);
         }
     }
 
@@ -207,11 +250,13 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// Calls `edge` with the facts on each edge, from a block to a block, and on the entry.
+    /// Calls `statement` with each statement and the facts before it, and `edge` with the facts on
+    /// each edge, from a block to a block, and on the entry.
     fn visit(
         &self,
         graph: &Graph<'a>,
         special: &Special<'a>,
+        statement: &mut impl FnMut(&Facts<'a>, &Statement<'a>),
         edge: &mut impl FnMut(Option<Id>, Id, &Facts<'a>),
     ) {
         let facts = Facts::new(special);
@@ -222,8 +267,9 @@ impl<'a> Region<'a> {
                 continue;
             };
             self.enter(id, &mut facts);
-            for statement in &graph.blocks[id].body {
-                facts.statement(statement);
+            for each in &graph.blocks[id].body {
+                statement(&facts, each);
+                facts.statement(each);
             }
             let end = &graph.blocks[id].end;
             for to in end.targets() {
@@ -249,7 +295,7 @@ fn widened_for<'a>(
     cold: &[bool],
     entry: Id,
     low: &HashMap<&'a str, Low<'a>>,
-    private: &HashSet<&'a str>,
+    own: &Registers<'a>,
 ) -> Vec<Statement<'a>> {
     let mut used = HashSet::new();
     let mut seen = HashSet::from([entry]);
@@ -265,7 +311,7 @@ fn widened_for<'a>(
         left.extend(targets.filter(|&to| cold[to] && seen.insert(to)));
     }
     let mut needed: Vec<(&'a str, Low<'a>)> = (low.iter())
-        .filter(|(name, _)| private.contains(**name) && used.contains(**name))
+        .filter(|(name, _)| own.contains(name) && used.contains(**name))
         .map(|(&name, &low)| (name, low))
         .collect();
     needed.sort_unstable();
@@ -287,15 +333,91 @@ fn extend<'a>(wide: &'a str, low: Low<'a>) -> Statement<'a> {
     }
 }
 
-/// Returns the registers that only the copy and the panics behind it read, and that one instruction
-/// writes before all that read them.
-fn private<'a>(
+/// The 64-bit registers of the copy of which only the lower half may be computed. Only the copy and
+/// the panics behind it read them.
+struct Registers<'a> {
+    /// The registers that one instruction writes before all that read them.
+    private: HashSet<&'a str>,
+    /// The registers that several instructions write, with the 32-bit register that has the lower
+    /// half of the value at all times.
+    variables: HashMap<&'a str, Low<'a>>,
+}
+
+impl<'a> Registers<'a> {
+    fn new(
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        cold: &[bool],
+        predecessors: &[Vec<Id>],
+        special: &Special<'a>,
+        region: &Region<'a>,
+    ) -> Registers<'a> {
+        let hot: HashSet<Id> = region.order.iter().copied().collect();
+        let (private, others) = owned(graph, cold, predecessors, special, &hot);
+        let others: HashSet<&'a str> = (others.into_iter())
+            .filter(|name| graph.type_of(name) == Some(Type::B64))
+            .collect();
+        // The smallest value of each register, if all values fit 32 bits with sign.
+        let mut least: HashMap<&'a str, Option<i64>> = HashMap::new();
+        let written = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
+            instructions(statement, &mut |it| {
+                let range = match it.guard {
+                    None => facts.result_range(it).filter(|&range| fits(range)),
+                    Some(_) => None,
+                };
+                results(it, &mut |name| {
+                    if others.contains(name) {
+                        let least = least.entry(name).or_insert(Some(0));
+                        *least = least.zip(range).map(|(least, range)| least.min(range.0));
+                    }
+                });
+            });
+        };
+        region.visit(graph, special, written, &mut |_, _, _| {});
+        // Cold code changes no variable.
+        for &id in graph.order.iter().filter(|&&id| cold[id]) {
+            for statement in &graph.blocks[id].body {
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| _ = least.insert(name, None));
+                });
+            }
+        }
+        let mut sorted: Vec<_> = (least.into_iter())
+            .filter_map(|(name, least)| Some((name, least?)))
+            .collect();
+        sorted.sort_unstable();
+        let variable = |(name, least): (&'a str, i64)| {
+            let register = graph.register(Type::B32, names);
+            let wide = match least < 0 {
+                true => Wide::Signed,
+                false => Wide::Unsigned,
+            };
+            (name, Low { register, wide })
+        };
+        Registers {
+            private,
+            variables: sorted.into_iter().map(variable).collect(),
+        }
+    }
+
+    fn contains(&self, name: &str) -> bool {
+        self.private.contains(name) || self.variables.contains_key(name)
+    }
+}
+
+fn fits((low, high): Range) -> bool {
+    low >= i32::MIN.into() && high <= i32::MAX.into()
+}
+
+/// Returns the registers that only the copy and the panics behind it access: those that one
+/// instruction writes before all that read them, and the others.
+fn owned<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     predecessors: &[Vec<Id>],
     special: &Special<'a>,
     hot: &HashSet<Id>,
-) -> HashSet<&'a str> {
+) -> (HashSet<&'a str>, HashSet<&'a str>) {
     let mut own = hot.clone();
     loop {
         let before = own.len();
@@ -349,6 +471,7 @@ fn private<'a>(
             End::Branch(..) | End::Jump(..) | End::Never => {}
         }
     }
+    let mut late = HashSet::new();
     for (name, id, place) in reads {
         let Some(&Some((writer, written))) = writes.get(name) else {
             continue;
@@ -359,14 +482,16 @@ fn private<'a>(
                 .is_some_and(|mut all| all.any(|dominator| dominator == writer)),
         };
         if !precedes {
-            shared.insert(name);
+            late.insert(name);
         }
     }
-    let single = writes.into_iter().filter(|(_, write)| write.is_some());
-    single
-        .map(|(name, _)| name)
-        .filter(|name| !shared.contains(name))
-        .collect()
+    let own = writes
+        .into_iter()
+        .filter(|(name, _)| !shared.contains(name));
+    let (single, others): (Vec<_>, Vec<_>) =
+        own.partition(|(name, write)| write.is_some() && !late.contains(name));
+    let names = |list: Vec<(&'a str, _)>| list.into_iter().map(|(name, _)| name).collect();
+    (names(single), names(others))
 }
 
 /// A condition that a predicate register holds.
@@ -404,7 +529,42 @@ struct Facts<'a> {
     conditions: HashMap<&'a str, Condition<'a>>,
     /// The register that a register is a copy of.
     copies: HashMap<&'a str, &'a str>,
+    /// The exponents of powers of two that divide integers.
+    zeros: HashMap<&'a str, u32>,
+    /// The registers that are simple functions of another one.
+    parts: HashMap<&'a str, Part<'a>>,
+    /// The registers that are the sum of another register and a number.
+    sums: HashMap<&'a str, (&'a str, i64)>,
     extents: HashSet<&'a str>,
+}
+
+/// A part of the division of a register by a power of two, of which the exponent is given, or the
+/// opposite of a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part<'a> {
+    Quotient(&'a str, u32),
+    Remainder(&'a str, u32),
+    /// 1 if there is a remainder, otherwise 0.
+    Excess(&'a str, u32),
+    /// The quotient, rounded up.
+    Rounded(&'a str, u32),
+    /// The register without the remainder.
+    Multiple(&'a str, u32),
+    Opposite(&'a str),
+}
+
+impl<'a> Part<'a> {
+    /// Returns the register.
+    fn of(self) -> &'a str {
+        match self {
+            Part::Quotient(of, _)
+            | Part::Remainder(of, _)
+            | Part::Excess(of, _)
+            | Part::Rounded(of, _)
+            | Part::Multiple(of, _)
+            | Part::Opposite(of) => of,
+        }
+    }
 }
 
 impl<'a> Facts<'a> {
@@ -413,6 +573,9 @@ impl<'a> Facts<'a> {
             ranges: special.ranges.iter().copied().collect(),
             conditions: HashMap::new(),
             copies: HashMap::new(),
+            zeros: HashMap::new(),
+            parts: HashMap::new(),
+            sums: HashMap::new(),
             extents: special.extents.clone(),
         }
     }
@@ -424,10 +587,122 @@ impl<'a> Facts<'a> {
                 let value = value.bits as i64;
                 Some((value, value))
             }
-            Operand::Name(name) => match self.ranges.get(name) {
-                Some(&range) => Some(range),
-                None => special(name),
+            Operand::Name(name) => {
+                let range = match self.ranges.get(name) {
+                    Some(&range) => Some(range),
+                    None => special(name),
+                };
+                // More may be known about the other register since.
+                let implied = self.parts.get(name).and_then(|&part| self.part_range(part));
+                match (range, implied) {
+                    (Some((low, high)), Some((least, most))) => Some((low.max(least), high.min(most))),
+                    (range, _) => range,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what is known about an operand, if its range is.
+    fn known(&self, operand: &Operand<'a>) -> Option<Known> {
+        let range = self.range(operand)?;
+        let zeros = self.zeros_of(operand);
+        Some(Known { range, zeros })
+    }
+
+    /// Returns the exponent of a power of two that divides an operand.
+    fn zeros_of(&self, operand: &Operand<'a>) -> u32 {
+        match operand {
+            Operand::Integer(value) => value.bits.trailing_zeros(),
+            Operand::Name(name) => self.zeros.get(name).copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Returns the exponent of a power of two that divides an instruction's result.
+    fn result_zeros(&self, it: &Instruction<'a>) -> u32 {
+        let of = |index: usize| it.operands.get(index).map_or(0, |it| self.zeros_of(it));
+        match (it.opcode, &it.modifiers[..]) {
+            ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"])
+            | ("cvt", ["u64", "u32"] | ["u32", "u64"])
+            | ("neg", ["s64" | "s32"]) => of(1),
+            ("and", ["b64" | "b32"]) => of(1).max(of(2)),
+            ("add" | "sub", ["u64" | "s64" | "u32" | "s32"]) => match self.result_part(it) {
+                Some(Part::Multiple(_, by)) => by,
+                _ => of(1).min(of(2)),
             },
+            ("mul", ["lo", "u64" | "s64" | "u32" | "s32"] | ["wide", "u32"]) => {
+                of(1).saturating_add(of(2))
+            }
+            ("shl", ["b64" | "b32"]) => match it.operands.get(2) {
+                Some(Operand::Integer(by)) if by.bits < 64 => of(1) + by.bits as u32,
+                _ => of(1),
+            },
+            _ => 0,
+        }
+    }
+
+    /// Returns which part of a division an instruction computes.
+    fn result_part(&self, it: &Instruction<'a>) -> Option<Part<'a>> {
+        match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+            ("shr", ["u64"], [_, Operand::Name(of), Operand::Integer(by)]) if by.bits < 63 => {
+                Some(Part::Quotient(of, by.bits as u32))
+            }
+            ("and", ["b64"], [_, Operand::Name(of), Operand::Integer(mask)])
+                if mask.bits.wrapping_add(1).is_power_of_two() =>
+            {
+                Some(Part::Remainder(of, mask.bits.trailing_ones()))
+            }
+            ("sub", ["u64" | "s64"], [_, Operand::Name(of), Operand::Name(less)]) => {
+                match self.parts.get(less)? {
+                    Part::Remainder(same, by) if same == of => Some(Part::Multiple(of, *by)),
+                    _ => None,
+                }
+            }
+            ("neg", ["s64"], [_, Operand::Name(of)]) => Some(Part::Opposite(of)),
+            ("add", ["u64" | "s64"], [_, Operand::Name(a), Operand::Name(b)]) => {
+                match (*self.parts.get(a)?, *self.parts.get(b)?) {
+                    (Part::Quotient(of, by), Part::Excess(same, by_same))
+                    | (Part::Excess(of, by), Part::Quotient(same, by_same))
+                        if (of, by) == (same, by_same) =>
+                    {
+                        Some(Part::Rounded(of, by))
+                    }
+                    _ => None,
+                }
+            }
+            (
+                "selp",
+                ["u64" | "s64" | "b64"],
+                [_, Operand::Integer(one), Operand::Integer(zero), Operand::Name(condition)],
+            ) if (one.bits, zero.bits) == (1, 0) => {
+                let Condition::Compare(it) = self.conditions.get(condition)? else {
+                    return None;
+                };
+                match (it.relation, &it.left, &it.right) {
+                    (Relation::NotEqual, Operand::Name(left), Operand::Integer(right))
+                        if right.bits == 0 =>
+                    {
+                        match self.parts.get(left)? {
+                            &Part::Remainder(of, by) => Some(Part::Excess(of, by)),
+                            _ => None,
+                        }
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the range of a function of another register, where it helps.
+    fn part_range(&self, part: Part<'a>) -> Option<Range> {
+        let (low, high) = self.range(&Operand::Name(part.of()))?;
+        let round = |value: i64, by: u32| (value >> by) + i64::from(value & !(-1 << by) != 0);
+        match part {
+            Part::Rounded(_, by) if low >= 0 => Some((round(low, by), round(high, by))),
+            Part::Multiple(_, by) if low >= 0 => Some((low & (-1 << by), high & (-1 << by))),
+            Part::Opposite(_) => Some((high.checked_neg()?, low.checked_neg()?)),
             _ => None,
         }
     }
@@ -449,6 +724,9 @@ impl<'a> Facts<'a> {
 
     fn forget(&mut self, name: &'a str) {
         self.copies.retain(|copy, of| *copy != name && *of != name);
+        (self.parts).retain(|part, of| *part != name && of.of() != name);
+        (self.sums).retain(|sum, (of, _)| *sum != name && *of != name);
+        self.zeros.remove(name);
         self.ranges.remove(name);
         self.conditions.remove(name);
         self.conditions.retain(|_, condition| {
@@ -463,10 +741,31 @@ impl<'a> Facts<'a> {
             None => (self.result_range(it), self.result_condition(it)),
             Some(_) => (None, None),
         };
+        let (zeros, part) = match it.guard {
+            None => (self.result_zeros(it), self.result_part(it)),
+            Some(_) => (0, None),
+        };
+        let sum = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
+            ("add", None, ["u64" | "s64"], [_, a @ Operand::Name(of), Operand::Integer(number)])
+                if self.range(a).is_some() && range.is_some() =>
+            {
+                Some((*of, number.bits as i64))
+            }
+            _ => None,
+        };
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
+        if let Some(sum) = sum.filter(|(of, _)| *of != result) {
+            self.sums.insert(result, sum);
+        }
+        if zeros > 0 {
+            self.zeros.insert(result, zeros);
+        }
+        if let Some(part) = part.filter(|part| part.of() != result) {
+            self.parts.insert(result, part);
+        }
         if let Some(range) = range {
             self.ranges.insert(result, range);
         }
@@ -510,6 +809,11 @@ impl<'a> Facts<'a> {
             && self.extents.contains(name)
         {
             return Some((0, BOUND as i64 - 1));
+        }
+        if let Some(part) = self.result_part(it)
+            && let Some(range) = self.part_range(part)
+        {
+            return Some(range);
         }
         match (it.opcode, &it.modifiers[..]) {
             ("mov", ["u64" | "s64" | "b64"]) => operand(1),
@@ -572,6 +876,14 @@ impl<'a> Facts<'a> {
             }
             ("and", ["b64" | "b32"]) => {
                 let of = |index| operand(index).and_then(nonnegative);
+                if let Some(Operand::Integer(mask)) = it.operands.get(2)
+                    && let Some(a) = of(1)
+                    && mask.bits.leading_ones() >= 32
+                    && mask.bits.leading_ones() + mask.bits.trailing_zeros() == 64
+                {
+                    let mask = mask.bits as i64;
+                    return Some((a.0 & mask, a.1 & mask));
+                }
                 let high = match (of(1), of(2)) {
                     (Some(a), Some(b)) => a.1.min(b.1),
                     (Some(one), None) | (None, Some(one)) => one.1,
@@ -611,7 +923,15 @@ impl<'a> Facts<'a> {
                 known.then(|| (a.0 >> by.0, a.1 >> by.0))
             }
             ("selp", ["b64" | "u64" | "s64"]) => {
-                let (a, b) = (operand(1)?, operand(2)?);
+                let [_, a, b, Operand::Name(condition)] = &it.operands[..] else {
+                    return None;
+                };
+                let under = |value: bool, operand: &Operand<'a>| {
+                    let mut facts = self.clone();
+                    facts.assume(&self.condition(condition), value);
+                    facts.range(operand)
+                };
+                let (a, b) = (under(true, a)?, under(false, b)?);
                 Some((a.0.min(b.0), a.1.max(b.1)))
             }
             ("cvt", ["u32", "u64"]) => word(operand(1)?),
@@ -689,6 +1009,12 @@ impl<'a> Facts<'a> {
                 self.ranges.insert(copy, range);
             }
         }
+        if let Some(&(of, number)) = self.sums.get(name)
+            && let Some((low, high)) = self.ranges.get_mut(of)
+        {
+            *low = (*low).max(range.0.saturating_sub(number));
+            *high = (*high).min(range.1.saturating_sub(number));
+        }
     }
 
     /// Keeps what holds in both.
@@ -703,6 +1029,15 @@ impl<'a> Facts<'a> {
             });
         self.conditions.clear();
         (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
+        (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
+        (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
+        (self.zeros).retain(|name, zeros| match other.zeros.get(name) {
+            Some(its) => {
+                *zeros = (*zeros).min(*its);
+                true
+            }
+            None => false,
+        });
     }
 }
 
@@ -770,7 +1105,7 @@ impl<'a> State<'a> {
         graph: &mut Graph<'a>,
         names: &'a Names,
         statement: Statement<'a>,
-        private: &HashSet<&'a str>,
+        own: &Registers<'a>,
         to: &mut Vec<Statement<'a>>,
     ) -> usize {
         let Statement::Instruction(it) = &statement else {
@@ -778,7 +1113,7 @@ impl<'a> State<'a> {
             to.push(statement);
             return 0;
         };
-        let replaced = it.guard.is_none() && self.replace(graph, names, it, private, to);
+        let replaced = it.guard.is_none() && self.replace(graph, names, it, own, to);
         if !replaced {
             // The instruction needs all bits.
             let mut wide = Vec::new();
@@ -800,6 +1135,19 @@ impl<'a> State<'a> {
             }
             to.push(Statement::Instruction(renamed));
         }
+        results(it, &mut |name| {
+            let Some(&variable) = own.variables.get(name) else {
+                return;
+            };
+            let target = Operand::Name(variable.register);
+            to.push(match self.low.insert(name, variable) {
+                Some(low) if low != variable => {
+                    let source = Operand::Name(low.register);
+                    instruction("mov", &["b32"], vec![target, source])
+                }
+                _ => instruction("cvt", &["u32", "u64"], vec![target, Operand::Name(name)]),
+            });
+        });
         self.facts.instruction(it);
         usize::from(replaced)
     }
@@ -810,12 +1158,10 @@ impl<'a> State<'a> {
         graph: &mut Graph<'a>,
         names: &'a Names,
         it: &Instruction<'a>,
-        private: &HashSet<&'a str>,
+        own: &Registers<'a>,
         to: &mut Vec<Statement<'a>>,
     ) -> bool {
-        let fits = |range: Option<Range>| {
-            range.is_some_and(|(low, high)| low >= i32::MIN.into() && high <= i32::MAX.into())
-        };
+        let fits = |range: Option<Range>| range.is_some_and(fits);
         let is_word = |operand: &Operand<'a>| fits(self.facts.range(operand));
         let is_unsigned_word = |operand: &Operand<'a>| {
             let range = self.facts.range(operand);
@@ -836,7 +1182,7 @@ impl<'a> State<'a> {
         let is_small = |range: Option<Range>| matches!(range, Some((0.., ..=0x7fff_ffff)));
         let is_index = |operand: &Operand<'a>| is_small(self.facts.range(operand));
         let is_own =
-            |result: &Operand<'a>| matches!(result, Operand::Name(name) if private.contains(name));
+            |result: &Operand<'a>| matches!(result, Operand::Name(name) if own.contains(name));
         match (it.opcode, &it.modifiers[..], &it.operands[..]) {
             (
                 "setp",
@@ -1000,14 +1346,26 @@ impl<'a> State<'a> {
                 }
                 true
             }
+            ("neg", ["s64"], [result, a])
+                if is_own(result) && is_word(a) && fits(result_range) =>
+            {
+                let [a] = self.lows(graph, names, [a], to);
+                let low = graph.emit(names, to, Type::B32, "neg", &["s32"], [a]);
+                self.defer(it, low);
+                true
+            }
             // A register that several instructions write, such as a counter.
             (opcode @ ("add" | "sub"), ["s64" | "u64"], [result @ Operand::Name(_), a, b])
-                if is_small(result_range) && is_word(a) && is_word(b) =>
+                if fits(result_range) && is_word(a) && is_word(b) =>
             {
+                let types = match is_small(result_range) {
+                    true => ["u64", "u32"],
+                    false => ["s64", "s32"],
+                };
                 let [a, b] = self.lows(graph, names, [a, b], to);
                 let low = graph.emit(names, to, Type::B32, opcode, &["s32"], [a, b]);
                 let operands = vec![result.clone(), Operand::Name(low)];
-                to.push(instruction("cvt", &["u64", "u32"], operands));
+                to.push(instruction("cvt", &types, operands));
                 true
             }
             _ => false,

@@ -271,8 +271,8 @@ fn single_definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, 
     single
 }
 
-/// Returns the registers with lengths and extents, if there is enough to gain: parameters that are
-/// compared, and products of such.
+/// Returns the registers with lengths and extents, if there is enough to gain: lengths of slices,
+/// integers of partitions, other numbers that are compared, and products of such.
 fn extents<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
@@ -281,16 +281,17 @@ fn extents<'a>(
     known: Kernels<'_>,
 ) -> Option<HashSet<&'a str>> {
     let mut addresses = HashSet::new();
-    let mut compared = HashSet::new();
+    let (mut used, mut compared) = (HashSet::new(), HashSet::new());
     let mut operations = 0;
     graph.visit(hot(graph, cold), &mut |it| {
         let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
         if wide && matches!(it.opcode, "setp" | "add" | "sub") {
             operations += 1;
         }
-        if wide && matches!(it.opcode, "setp" | "min" | "max") {
+        if wide && matches!(it.opcode, "setp" | "min" | "max" | "div" | "rem") {
             sources(it, &mut |name| _ = compared.insert(name));
         }
+        sources(it, &mut |name| _ = used.insert(name));
         if it.opcode == "cvta" {
             sources(it, &mut |name| _ = addresses.insert(name));
         }
@@ -300,14 +301,17 @@ fn extents<'a>(
             }
         }
     });
-    let is_parameter = |it: &Instruction<'a>| {
+    let is_extent = |name: &str, it: &Instruction<'a>| {
         let is_load = it.opcode == "ld" && it.modifiers == ["param", "u64"] && it.guard.is_none();
-        is_load && origin(single, it, kernel, known).is_some()
+        is_load
+            && match origin(single, it, kernel, known) {
+                Some(Origin::Extent) => used.contains(name),
+                Some(Origin::Size) => compared.contains(name),
+                None => false,
+            }
     };
     let mut extents: HashSet<&'a str> = (single.iter())
-        .filter(|(name, it)| {
-            is_parameter(it) && compared.contains(*name) && !addresses.contains(*name)
-        })
+        .filter(|(name, it)| is_extent(name, it) && !addresses.contains(*name))
         .map(|(&name, _)| name)
         .collect();
     let products: Vec<&'a str> = (single.iter())
