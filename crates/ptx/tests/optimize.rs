@@ -341,8 +341,8 @@ fn panics_of_neighbors() -> String {
         .concat()
 }
 
-/// Returns the test at the start of a kernel, and the copy that runs if it passes, from the line
-/// after the last of the test's branches to the end of the thread.
+/// Returns the start of a kernel, with the test and what the copy starts with, and the rest of the
+/// copy, from the branch to the original to the end of the thread.
 fn specialized(text: &str) -> (String, String) {
     let test = lines(text, "ld.param.u64 %x", "bra").join("\n");
     let rest = &text[text.find(&test[test.rfind('\n').unwrap() + 1..]).unwrap()..];
@@ -361,8 +361,7 @@ fn ordinary_launches_have_32_bits_and_no_loop() {
     );
     assert!(test.contains("setp.le.u32 %x13, %x12, 2097151;"), "{test}");
     // The grid has at least as many threads as there are elements.
-    let strides = copy.lines().find(|line| line.starts_with("setp")).unwrap();
-    assert!(strides.starts_with("setp.ge.u32"), "{copy}");
+    assert_eq!(test.matches("setp.ge.u32").count(), 2, "{test}");
     assert!(!copy.contains("64 %p"), "{copy}");
     for wide in ["u64", "s64"] {
         assert!(!copy.contains(&format!("setp.lt.{wide}")), "{copy}");
@@ -371,7 +370,7 @@ fn ordinary_launches_have_32_bits_and_no_loop() {
     // One check, and neither a second iteration nor what it would need.
     assert_eq!(copy.matches("setp.lt.u32").count(), 4, "{copy}");
     assert_eq!(copy.matches("st.global.u32").count(), 1, "{copy}");
-    assert_eq!(copy.matches("bra").count(), 4, "{copy}");
+    assert_eq!(copy.matches("bra").count(), 3, "{copy}");
     // Neighbors of the first element wrap around below zero, and do not pass the check.
     assert_eq!(copy.matches("sub.s32").count(), 1, "{copy}");
     // Addresses are products of 32-bit indices.
@@ -463,10 +462,103 @@ fn unused_dimensions_of_the_grid_are_tested() {
     // Two dimensions in one index: the third must be 1, the second need not be.
     let text = optimized(&flattened(&body, "add.s32 %y7, %y6, %y1;"));
     let (test, _) = specialized(&text);
+    let sizes = test.split("ld.param.u64 %x21").next().unwrap();
     assert!(
-        !test.contains("%nctaid.y") && test.contains("%nctaid.z"),
+        !sizes.contains("%nctaid.y") && sizes.contains("%nctaid.z"),
         "{test}"
     );
+}
+
+#[test]
+fn counters_of_loops_have_32_bits() {
+    let narrow = |start: &str, step: i32, other: u32| {
+        let element = format!(
+            "{NEIGHBORS} .reg .b64 %q<9>; .reg .pred %k<9>; .reg .b64 %n;
+             shr.u64 %n, %rd2, 4; {start} mov.u64 %q1, 0;
+             $inner: shl.b64 %q2, %q1, 2; add.s64 %q3, %rd1, %q2;
+             ld.global.u32 %r7, [%q3]; st.global.u32 [%rd3], %r7;
+             add.s64 %q1, %q1, {other}; add.s64 %q0, %q0, {step};
+             setp.ne.s64 %k0, %q0, 0; @%k0 bra $inner;"
+        );
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        let (_, copy) = specialized(&text);
+        assert!(copy.contains("[%x"), "{copy}");
+        !copy.contains("setp.ne.s64")
+    };
+    // A quotient that is rounded up is at least 1 if the number is.
+    let rounded = "and.b64 %q4, %n, 255; setp.ne.s64 %k1, %q4, 0; selp.u64 %q5, 1, 0, %k1;
+                   shr.u64 %q6, %n, 8; add.s64 %q7, %q6, %q5; mov.u64 %q0, %q7;";
+    let some = "setp.eq.s64 %k2, %n, 0; @%k2 bra $end;";
+    assert!(narrow(&format!("{some} {rounded}"), -1, 256));
+    // Without the condition, the counter may start at 0, and wrap around.
+    assert!(!narrow(rounded, -1, 256));
+    // The same if the condition follows.
+    assert!(narrow(&format!("{rounded} {some}"), -1, 256));
+    // A multiple of 4 that is not 0.
+    let multiple = &format!(
+        "{some} add.s64 %q4, %n, -1; and.b64 %q5, %n, 3; sub.s64 %q6, %n, %q5;
+                    setp.lt.u64 %k1, %q4, 3; @%k1 bra $end; mov.u64 %q0, %q6;"
+    );
+    assert!(narrow(multiple, -4, 4));
+    assert!(!narrow(multiple, -8, 4));
+    assert!(!narrow(multiple, -3, 4));
+    let less = multiple.replace("%q4, 3;", "%q4, 2;");
+    assert!(!narrow(&less, -4, 4));
+    // Up from a negative number.
+    let up = format!("{some} {rounded} neg.s64 %q8, %q7; mov.u64 %q0, %q8;");
+    assert!(narrow(&up, 1, 1));
+    assert!(!narrow(&up, -1, 1));
+}
+
+#[test]
+fn indices_of_matrices_are_below_the_product_of_the_extents() {
+    // Returns whether the test has a product, and the number of checks of a thread per element of a
+    // matrix of `height` rows: of four accesses each.
+    let scaled = |condition: &str, factor: u32, offset: i32| {
+        let access = |i: u32| {
+            format!(
+                "mul.lo.s64 %a{i}, %y, %rd4; add.s64 %b{i}, %a{i}, %rd5;
+                 mul.lo.s64 %s{i}, %b{i}, {factor};
+                 add.s64 %c{i}, %s{i}, {offset}; setp.lt.u64 %k{i}, %c{i}, %rd2; @!%k{i} bra $P{i};
+                 shl.b64 %d{i}, %c{i}, 2; add.s64 %e{i}, %rd1, %d{i};
+                 ld.global.nc.u32 %r4, [%e{i}]; st.global.u32 [%rd3], %r4;"
+            )
+        };
+        let accesses: String = (0..4).map(access).collect();
+        let element = format!(
+            ".reg .b64 %height, %y, %next, %a<9>, %b<9>, %s<9>, %c<9>, %d<9>, %e<9>;
+             .reg .pred %k<9>, %l<9>;
+             ld.param.u64 %height, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %y, %r7;
+             setp.ge.u64 %l0, %y, %height; @%l0 bra $end; {condition} {accesses}"
+        );
+        let panics: String = (0..4)
+            .map(|i| panic_with(&format!("$P{i}"), &format!("%c{i}")))
+            .collect();
+        let text = optimized(&(grid_stride(&element) + &panics));
+        let (test, copy) = specialized(&text);
+        let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
+        let narrow = copy.matches("setp.lt.u32").count();
+        (product, narrow + copy.matches("setp.lt.u64").count())
+    };
+    let checks = |condition: &str, offset: i32| scaled(condition, 1, offset);
+    assert_eq!(checks("", 0), (true, 0));
+    // The next element may be beyond the last one, unless there is a column to the right.
+    assert_eq!(checks("", 1).1, 4);
+    let right = "add.s64 %next, %rd5, 1; setp.ge.u64 %l1, %next, %rd4; @%l1 bra $end;";
+    assert_eq!(checks(right, 1), (true, 0));
+    assert_eq!(checks(right, 2).1, 4);
+    assert_eq!(checks(&right.replace("ge.u64", "gt.u64"), 1).1, 4);
+    let not_last = "add.s64 %next, %rd4, -1; setp.eq.s64 %l1, %rd5, %next; @%l1 bra $end;";
+    assert_eq!(checks(not_last, 1), (true, 0));
+    assert_eq!(checks(not_last, 2).1, 4);
+    assert_eq!(checks(&not_last.replace("-1", "-2"), 1).1, 4);
+    // The previous element of the first one is below zero.
+    assert_eq!(checks("", -1).1, 4);
+    let left = "setp.eq.s64 %l1, %rd5, 0; @%l1 bra $end;";
+    assert_eq!(checks(left, -1), (true, 0));
+    assert_eq!(checks(left, -2).1, 4);
+    // Every second element is below the product only in the first half.
+    assert_eq!(scaled("", 2, 0).1, 4);
 }
 
 /// Nested grid-stride loops over the columns and rows of a matrix with as many rows as columns.

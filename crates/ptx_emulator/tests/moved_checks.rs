@@ -436,7 +436,16 @@ impl Text<'_> {
     /// Emits a condition that leads to `skip` unless it holds.
     fn guard(&mut self, x: &str, y: &str, skip: &str) {
         let p = self.register("%p");
-        let comparison = match self.rng.u32(..6) {
+        let comparison = match self.rng.u32(..8) {
+            6 => {
+                let relation = ["gt", "ge"][self.rng.usize(..2)];
+                format!("setp.{relation}.u64 {p}, {x}, %bound")
+            }
+            7 => {
+                let by = self.rng.u32(1..3);
+                let last = self.op("%rd", "add.s64", &format!("%bound, -{by}"));
+                format!("setp.eq.s64 {p}, {x}, {last}")
+            }
             0 => format!("setp.eq.s64 {p}, {x}, 0"),
             1 => format!("setp.eq.s64 {p}, {y}, 0"),
             2 => {
@@ -637,7 +646,10 @@ impl Text<'_> {
             text.op("%p", &setp, &format!("{counter}, {}", inner.bound))
         };
         let first = inner.compares_first.then(|| compare(self));
-        self.line(&format!("add.s64 {counter}, {counter}, {};", inner.steps[0]));
+        self.line(&format!(
+            "add.s64 {counter}, {counter}, {};",
+            inner.steps[0]
+        ));
         let p = first.unwrap_or_else(|| compare(self));
         self.line(&format!("add.s64 {other}, {other}, {};", inner.steps[1]));
         match self.rng.bool() {

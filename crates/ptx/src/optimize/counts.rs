@@ -42,10 +42,7 @@ impl<'a> Counted<'a> {
 
     /// Returns the ranges of the counters at the start of each iteration. `entered` returns what is
     /// known when the loop is entered.
-    pub fn ranges(
-        &self,
-        entered: impl Fn(&Operand<'a>) -> Option<Known>,
-    ) -> Vec<(&'a str, Range)> {
+    pub fn ranges(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Vec<(&'a str, Range)> {
         let Some(repetitions) = self.repetitions(&entered) else {
             return Vec::new();
         };
@@ -85,17 +82,15 @@ impl<'a> Counted<'a> {
         let changes = match compared.relation {
             Relation::Less if step > 0 => divide(end.1 - start.0, step) - 1,
             Relation::LessOrEqual if step > 0 => divide(end.1 + 1 - start.0, step) - 1,
-            Relation::Greater if step < 0 && compared.signed => {
-                divide(start.1 - end.0, -step) - 1
-            }
+            Relation::Greater if step < 0 && compared.signed => divide(start.1 - end.0, -step) - 1,
             Relation::GreaterOrEqual if step < 0 && compared.signed => {
                 divide(start.1 - end.0 + 1, -step) - 1
             }
             // The counter must meet the bound exactly, and not later than it passes it.
             Relation::NotEqual => {
                 let zeros = first.zeros.min(bound.zeros);
-                let divides = step.unsigned_abs().is_power_of_two()
-                    && step.trailing_zeros() <= zeros;
+                let divides =
+                    step.unsigned_abs().is_power_of_two() && step.trailing_zeros() <= zeros;
                 let constant = start.0 == start.1 && end.0 == end.1 && step != 0;
                 let exact = divides || (constant && (end.0 - start.0) % step == 0);
                 let before = match which {

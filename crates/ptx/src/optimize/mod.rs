@@ -1,6 +1,7 @@
 //! Optimizes checks: the branches to panics in safe code, which libnvvm's optimizer does not
 //! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
+mod bounds;
 mod combine;
 mod counts;
 mod exits;
@@ -141,19 +142,26 @@ fn optimize_function<'a>(
     let mut limited = false;
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
-    let special = match function.entry {
+    let mut special = match function.entry {
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
     };
+    if let Some(special) = &mut special {
+        bounds::prove(&mut graph, names, special);
+    }
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);
+    if let Some(special) = &special {
+        bounds::settle(&mut graph, special);
+    }
     changed += combine::combine(&mut graph, names, &slow);
     if let Some(special) = special {
         changed += 1 + narrow::narrow(&mut graph, names, &special);
         limited = benefits_from_threads(&graph, &special)
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
+        specialize::start_early(&mut graph, names, &special);
     }
     if changed > 0 {
         graph.tidy();

@@ -113,7 +113,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
 }
 
 /// The hot blocks of the copy.
-struct Region<'a> {
+pub(super) struct Region<'a> {
     /// The blocks in reverse postorder: each follows its predecessors, except in loops.
     order: Vec<Id>,
     /// The position of each block in `order`.
@@ -127,7 +127,7 @@ struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    fn new(graph: &Graph<'a>, special: &Special<'a>) -> Region<'a> {
+    pub fn new(graph: &Graph<'a>, special: &Special<'a>) -> Region<'a> {
         let cold = graph.cold();
         let mut flow = DiGraphMap::<Id, ()>::new();
         flow.add_node(special.first);
@@ -238,6 +238,39 @@ impl<'a> Region<'a> {
             ranges.sort_unstable();
             self.invariants.insert(id, ranges);
         }
+    }
+
+    /// Returns the blocks in reverse postorder.
+    pub fn order(&self) -> &[Id] {
+        &self.order
+    }
+
+    /// Returns the registers that the loop writes that is entered at a block.
+    pub fn written(&self, id: Id) -> &[&'a str] {
+        self.written.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns whether a block is in the region and follows another one, except in a loop.
+    pub fn follows(&self, from: Id, to: Id) -> bool {
+        let to = self.position.get(&to);
+        to.is_some_and(|to| *to > self.position[&from])
+    }
+
+    /// Returns the facts at the start of each block.
+    pub fn facts(&self, graph: &Graph<'a>, special: &Special<'a>) -> HashMap<Id, Facts<'a>> {
+        let mut all: HashMap<Id, Facts<'a>> = HashMap::new();
+        self.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
+            if from.is_none_or(|from| self.follows(from, to)) {
+                match all.get_mut(&to) {
+                    Some(known) => known.meet(facts),
+                    None => _ = all.insert(to, facts.clone()),
+                }
+            }
+        });
+        for (&id, facts) in &mut all {
+            self.enter(id, facts);
+        }
+        all
     }
 
     /// Forgets what the loop that starts with a block changes.
@@ -496,7 +529,7 @@ fn owned<'a>(
 
 /// A condition that a predicate register holds.
 #[derive(Clone, Debug)]
-enum Condition<'a> {
+pub(super) enum Condition<'a> {
     Compare(Comparison<'a>),
     And(Box<Condition<'a>>, Box<Condition<'a>>),
     Or(Box<Condition<'a>>, Box<Condition<'a>>),
@@ -524,7 +557,7 @@ impl<'a> Condition<'a> {
 /// The known facts at a place: the ranges of integer registers, as signed numbers of their width
 /// for 64 bits and as unsigned ones for 32 bits, and the conditions in predicate registers.
 #[derive(Clone, Debug, Default)]
-struct Facts<'a> {
+pub(super) struct Facts<'a> {
     ranges: HashMap<&'a str, Range>,
     conditions: HashMap<&'a str, Condition<'a>>,
     /// The register that a register is a copy of.
@@ -581,7 +614,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the range of an operand, if it is known.
-    fn range(&self, operand: &Operand<'a>) -> Option<Range> {
+    pub fn range(&self, operand: &Operand<'a>) -> Option<Range> {
         match operand {
             Operand::Integer(value) => {
                 let value = value.bits as i64;
@@ -593,9 +626,13 @@ impl<'a> Facts<'a> {
                     None => special(name),
                 };
                 // More may be known about the other register since.
-                let implied = self.parts.get(name).and_then(|&part| self.part_range(part));
+                let original = self.copies.get(name).unwrap_or(name);
+                let part = self.parts.get(name).or_else(|| self.parts.get(original));
+                let implied = part.and_then(|&part| self.part_range(part));
                 match (range, implied) {
-                    (Some((low, high)), Some((least, most))) => Some((low.max(least), high.min(most))),
+                    (Some((low, high)), Some((least, most))) => {
+                        Some((low.max(least), high.min(most)))
+                    }
                     (range, _) => range,
                 }
             }
@@ -611,7 +648,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the exponent of a power of two that divides an operand.
-    fn zeros_of(&self, operand: &Operand<'a>) -> u32 {
+    pub fn zeros_of(&self, operand: &Operand<'a>) -> u32 {
         match operand {
             Operand::Integer(value) => value.bits.trailing_zeros(),
             Operand::Name(name) => self.zeros.get(name).copied().unwrap_or(0),
@@ -674,7 +711,12 @@ impl<'a> Facts<'a> {
             (
                 "selp",
                 ["u64" | "s64" | "b64"],
-                [_, Operand::Integer(one), Operand::Integer(zero), Operand::Name(condition)],
+                [
+                    _,
+                    Operand::Integer(one),
+                    Operand::Integer(zero),
+                    Operand::Name(condition),
+                ],
             ) if (one.bits, zero.bits) == (1, 0) => {
                 let Condition::Compare(it) = self.conditions.get(condition)? else {
                     return None;
@@ -707,12 +749,12 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn condition(&self, name: &str) -> Condition<'a> {
+    pub fn condition(&self, name: &str) -> Condition<'a> {
         (self.conditions.get(name).cloned()).unwrap_or(Condition::Unknown)
     }
 
     /// Updates the facts for the execution of a statement.
-    fn statement(&mut self, statement: &Statement<'a>) {
+    pub fn statement(&mut self, statement: &Statement<'a>) {
         if let Statement::Instruction(it) = statement {
             self.instruction(it);
         } else {
@@ -746,11 +788,12 @@ impl<'a> Facts<'a> {
             Some(_) => (0, None),
         };
         let sum = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
-            ("add", None, ["u64" | "s64"], [_, a @ Operand::Name(of), Operand::Integer(number)])
-                if self.range(a).is_some() && range.is_some() =>
-            {
-                Some((*of, number.bits as i64))
-            }
+            (
+                "add",
+                None,
+                ["u64" | "s64"],
+                [_, a @ Operand::Name(of), Operand::Integer(number)],
+            ) if self.range(a).is_some() && range.is_some() => Some((*of, number.bits as i64)),
             _ => None,
         };
         results(it, &mut |name| self.forget(name));
@@ -769,10 +812,17 @@ impl<'a> Facts<'a> {
         if let Some(range) = range {
             self.ranges.insert(result, range);
         }
-        if let ("mov", None, ["u64" | "s64" | "b64"], [_, Operand::Name(of)]) =
-            (it.opcode, it.guard, &it.modifiers[..], &it.operands[..])
-            && *of != result
+        let has_same_value = match (it.opcode, &it.modifiers[..]) {
+            ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"]) | ("cvt", ["u64", "u32"]) => {
+                it.guard.is_none()
+            }
+            _ => false,
+        };
+        if let [_, Operand::Name(of)] = it.operands[..]
+            && has_same_value
+            && of != result
         {
+            let of = self.copies.get(of).copied().unwrap_or(of);
             self.copies.insert(result, of);
         }
         if let Some(condition) = condition {
@@ -1001,19 +1051,27 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Records the range of a register, and of its copies.
+    /// Records the range of a register, of its copies, and of sums with a number.
     fn learn(&mut self, name: &'a str, range: Range) {
-        self.ranges.insert(name, range);
+        let original = self.copies.get(name).copied().unwrap_or(name);
+        self.ranges.insert(original, range);
         for (&copy, &of) in &self.copies {
-            if of == name {
+            if of == original {
                 self.ranges.insert(copy, range);
             }
         }
-        if let Some(&(of, number)) = self.sums.get(name)
-            && let Some((low, high)) = self.ranges.get_mut(of)
-        {
-            *low = (*low).max(range.0.saturating_sub(number));
-            *high = (*high).min(range.1.saturating_sub(number));
+        let mut intersect = |name: &'a str, by: i64| {
+            if let Some((low, high)) = self.ranges.get_mut(name) {
+                *low = (*low).max(range.0.saturating_add(by));
+                *high = (*high).min(range.1.saturating_add(by));
+            }
+        };
+        for (&sum, &(of, number)) in &self.sums {
+            if of == original || of == name {
+                intersect(sum, number);
+            } else if sum == original || sum == name {
+                intersect(of, number.saturating_neg());
+            }
         }
     }
 
@@ -1346,9 +1404,7 @@ impl<'a> State<'a> {
                 }
                 true
             }
-            ("neg", ["s64"], [result, a])
-                if is_own(result) && is_word(a) && fits(result_range) =>
-            {
+            ("neg", ["s64"], [result, a]) if is_own(result) && is_word(a) && fits(result_range) => {
                 let [a] = self.lows(graph, names, [a], to);
                 let low = graph.emit(names, to, Type::B32, "neg", &["s32"], [a]);
                 self.defer(it, low);

@@ -17,7 +17,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
-use super::instructions::{is_parameter, is_pure, rename, results, sources};
+use super::instructions::{
+    has_result, instructions, is_parameter, is_pure, rename, results, sources,
+};
 use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
@@ -55,6 +57,8 @@ pub(super) struct Special<'a> {
     pub extents: HashSet<&'a str>,
     /// The ranges of special registers, and of the registers of the test.
     pub ranges: Vec<(&'a str, Range)>,
+    /// The predicates whose value is known.
+    pub outcomes: HashMap<&'a str, bool>,
 }
 
 impl Special<'_> {
@@ -124,9 +128,8 @@ pub(super) fn specialize<'a>(
             Some(all) => test.emit(Type::B64, "or", &["b64"], [all, value].map(Operand::Name)),
         });
     }
-    let operands = [Operand::Name(all?), number(BOUND)];
-    test.demand("lt", "u64", operands);
     let mut ranges: Vec<(&'a str, Range)> = Vec::new();
+    test.demand("lt", "u64", [Operand::Name(all?), number(BOUND)]);
     for [y, z, size_x, size_y, size_z] in FLATTENED {
         let Some(dimensions) = flattened(test.graph, &cold, [y, z], [size_x, size_y]) else {
             continue;
@@ -228,6 +231,7 @@ pub(super) fn specialize<'a>(
         general_is_slow: is_slow,
         extents: extents.into_iter().map(in_copy).collect(),
         ranges,
+        outcomes: HashMap::new(),
     };
     // A loop has no second iteration unless its counter wraps around.
     let counters: Vec<(Id, &'a str)> = (covered.iter())
@@ -248,13 +252,86 @@ pub(super) fn specialize<'a>(
     Some(special)
 }
 
+/// Opcodes of instructions that are as fast as a branch.
+const FAST: &[&str] = &[
+    "add", "and", "cvt", "cvta", "ld", "mad", "max", "min", "mov", "mul", "neg", "not", "or",
+    "selp", "setp", "shl", "shr", "sub", "xor",
+];
+
+/// Moves the start of the copy before the test, and tests all conditions at once: the latencies of
+/// special registers, of parameters and of the test then overlap. If the test fails, what has been
+/// computed is not used.
+pub(super) fn start_early<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) {
+    let Some(&entry) = graph.order.first() else {
+        return;
+    };
+    let first = std::mem::take(&mut graph.blocks[special.first].body);
+    graph.blocks[entry].body.extend(first);
+    let start = match (&graph.blocks[entry].end, &graph.blocks[special.first].end) {
+        (End::Branch(passes, ..), &End::Branch(second, _, start, _)) => {
+            let operands = [passes.register, second.register].map(Operand::Name);
+            let mut body = std::mem::take(&mut graph.blocks[entry].body);
+            let both = graph.emit(names, &mut body, Type::Pred, "and", &["pred"], operands);
+            graph.blocks[entry].body = body;
+            let guard = Guard {
+                negated: false,
+                register: both,
+            };
+            graph.blocks[entry].end = End::Branch(guard, false, start, special.general);
+            start
+        }
+        (_, &End::Jump(start, _)) => start,
+        _ => return,
+    };
+    if graph.predecessors()[start]
+        .iter()
+        .any(|&from| from != entry && from != special.first)
+    {
+        return;
+    }
+    // The registers that the instructions that stay access.
+    let (mut written, mut read) = (HashSet::new(), HashSet::new());
+    let (mut moved, mut stay) = (Vec::new(), Vec::new());
+    for statement in std::mem::take(&mut graph.blocks[start].body) {
+        if let Statement::Instruction(it) = &statement
+            && FAST.contains(&it.opcode)
+            && (is_pure(it) || is_parameter(it) && it.guard.is_none())
+        {
+            let mut free = true;
+            sources(it, &mut |name| free &= !written.contains(name));
+            results(it, &mut |name| {
+                free &= !written.contains(name) && !read.contains(name)
+            });
+            if free {
+                moved.push(statement);
+                continue;
+            }
+        }
+        instructions(&statement, &mut |it| {
+            sources(it, &mut |name| _ = read.insert(name));
+            results(it, &mut |name| _ = written.insert(name));
+            if !has_result(it) {
+                it.operands.iter().for_each(|operand| {
+                    visit_operand(operand, &mut |name| _ = read.insert(name));
+                });
+            }
+        });
+        stay.push(statement);
+    }
+    graph.blocks[start].body = stay;
+    graph.blocks[entry].body.extend(moved);
+}
+
 /// Returns the blocks that are not cold.
 fn hot(graph: &Graph<'_>, cold: &[bool]) -> impl Iterator<Item = Id> {
     graph.order.iter().copied().filter(|&id| !cold[id])
 }
 
 /// Returns the instructions that are the only ones to write their result.
-fn single_definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, Instruction<'a>> {
+pub(super) fn single_definitions<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+) -> HashMap<&'a str, Instruction<'a>> {
     let counts = definitions(graph, cold);
     let mut single = HashMap::new();
     for &id in &graph.order {
@@ -272,7 +349,7 @@ fn single_definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, 
 }
 
 /// Returns the registers with lengths and extents, if there is enough to gain: lengths of slices,
-/// integers of partitions, other numbers that are compared, and products of such.
+/// integers of partitions, other numbers that are computed with, and products of such.
 fn extents<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
@@ -281,15 +358,18 @@ fn extents<'a>(
     known: Kernels<'_>,
 ) -> Option<HashSet<&'a str>> {
     let mut addresses = HashSet::new();
-    let (mut used, mut compared) = (HashSet::new(), HashSet::new());
+    let (mut used, mut counted) = (HashSet::new(), HashSet::new());
     let mut operations = 0;
     graph.visit(hot(graph, cold), &mut |it| {
         let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
         if wide && matches!(it.opcode, "setp" | "add" | "sub") {
             operations += 1;
         }
-        if wide && matches!(it.opcode, "setp" | "min" | "max" | "div" | "rem") {
-            sources(it, &mut |name| _ = compared.insert(name));
+        let counts = [
+            "add", "div", "mad", "max", "min", "mul", "rem", "setp", "sub",
+        ];
+        if wide && counts.contains(&it.opcode) {
+            sources(it, &mut |name| _ = counted.insert(name));
         }
         sources(it, &mut |name| _ = used.insert(name));
         if it.opcode == "cvta" {
@@ -306,7 +386,7 @@ fn extents<'a>(
         is_load
             && match origin(single, it, kernel, known) {
                 Some(Origin::Extent) => used.contains(name),
-                Some(Origin::Size) => compared.contains(name),
+                Some(Origin::Size) => counted.contains(name),
                 None => false,
             }
     };
@@ -453,7 +533,7 @@ fn flattened<'a>(
 }
 
 /// The instructions of a test before the kernel's body.
-struct Test<'g, 'a> {
+pub(super) struct Test<'g, 'a> {
     graph: &'g mut Graph<'a>,
     names: &'a Names,
     single: &'g HashMap<&'a str, Instruction<'a>>,
@@ -465,7 +545,7 @@ struct Test<'g, 'a> {
 }
 
 impl<'g, 'a> Test<'g, 'a> {
-    fn new(
+    pub fn new(
         graph: &'g mut Graph<'a>,
         names: &'a Names,
         single: &'g HashMap<&'a str, Instruction<'a>>,
@@ -572,6 +652,46 @@ impl<'g, 'a> Test<'g, 'a> {
         Some(value)
     }
 
+    /// Adds the condition that a product of extents is at most each of the lengths.
+    pub fn demand_within(&mut self, product: &[&'a str], lengths: &[&'a str]) -> Option<()> {
+        let mut least: Option<&'a str> = None;
+        for length in lengths {
+            let length = self.value(length)?;
+            least = Some(match least {
+                None => length,
+                Some(least) => {
+                    let operands = [least, length].map(Operand::Name);
+                    self.emit(Type::B64, "min", &["u64"], operands)
+                }
+            });
+        }
+        let mut factors = product.iter();
+        let mut all = self.value(factors.next()?)?;
+        for (index, factor) in factors.enumerate() {
+            let factor = self.value(factor)?;
+            if index > 0 {
+                // The product so far must fit 32 bits.
+                self.demand("lt", "u64", [Operand::Name(all), number(BOUND)]);
+            }
+            let [a, b] = [all, factor].map(|factor| {
+                let whole = [Operand::Name(factor)];
+                Operand::Name(self.emit(Type::B32, "cvt", &["u32", "u64"], whole))
+            });
+            all = self.emit(Type::B64, "mul", &["wide", "u32"], [a, b]);
+        }
+        self.demand("le", "u64", [all, least?].map(Operand::Name));
+        Some(())
+    }
+
+    /// Returns the registers with the values of extents.
+    pub fn extents(&self) -> Vec<&'a str> {
+        let extents = self
+            .values
+            .iter()
+            .filter(|(name, _)| self.extents.contains(*name));
+        extents.map(|(_, &value)| value).collect()
+    }
+
     /// Adds the condition under which a grid-stride loop has no second iteration, and returns its
     /// counter.
     fn covers(&mut self, each: &Loop<'a>) -> Option<&'a str> {
@@ -590,7 +710,7 @@ impl<'g, 'a> Test<'g, 'a> {
     }
 
     /// Returns the instructions and the register with the condition.
-    fn finish(self) -> Option<(Vec<Statement<'a>>, &'a str)> {
+    pub fn finish(self) -> Option<(Vec<Statement<'a>>, &'a str)> {
         Some((self.body, self.condition?))
     }
 }

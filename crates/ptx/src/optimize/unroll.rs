@@ -32,8 +32,25 @@ pub(super) struct Plan<'a> {
     checks: Vec<(Id, Check<'a>)>,
     counter: &'a str,
     bits: u32,
+    /// The absolute value of the step.
     step: u64,
+    /// Whether the counter counts down.
+    down: bool,
     bound: Operand<'a>,
+}
+
+impl<'a> Plan<'a> {
+    /// Returns the operands of the subtraction whose result is the distance to the bound.
+    fn distance(&self) -> [Operand<'a>; 2] {
+        let operands = [self.bound.clone(), Operand::Name(self.counter)];
+        match self.down {
+            true => {
+                let [bound, counter] = operands;
+                [counter, bound]
+            }
+            false => operands,
+        }
+    }
 }
 
 /// Determines whether the loop can be unrolled, and adds the conditions for it. `removed` are the
@@ -45,14 +62,22 @@ pub(super) fn plan<'a>(
     slices: &[&Slice],
 ) -> Option<Plan<'a>> {
     let each = ahead.each;
-    let (counter, which, Comparison { relation, .. }) =
-        each.condition(ahead.graph, ahead.counters)?;
+    let (
+        counter,
+        which,
+        Comparison {
+            relation, right, ..
+        },
+    ) = each.condition(ahead.graph, ahead.counters)?;
     let trip = ahead.trip.clone()?;
-    let bound = trip.bound?;
-    let Step::Constant(step @ 1..=64) = counter.step else {
-        return None;
+    let (step, down, bound) = match (trip.counter.step, relation) {
+        (Step::Constant(step @ 1..=64), Relation::Less | Relation::NotEqual) => {
+            (step, false, trip.bound?)
+        }
+        (Step::Constant(-1), Relation::Greater | Relation::NotEqual) => (1, true, right),
+        _ => return None,
     };
-    if which != Which::Next || !matches!(relation, Relation::Less | Relation::NotEqual) {
+    if which != Which::Next {
         return None;
     }
     // The blocks must form a straight line.
@@ -98,6 +123,7 @@ pub(super) fn plan<'a>(
         counter: counter.register,
         bits: counter.bits,
         step: step as u64,
+        down,
         bound,
     })
 }
@@ -258,8 +284,7 @@ pub(super) fn several<'a>(
     let (ty, sub, unsigned) = types(plan);
     let mut body = Vec::new();
     let (graph, names) = (&mut *ahead.graph, ahead.names);
-    let operands = [plan.bound.clone(), Operand::Name(plan.counter)];
-    let left = graph.emit(names, &mut body, ty, "sub", &[sub], operands);
+    let left = graph.emit(names, &mut body, ty, "sub", &[sub], plan.distance());
     let operands = [Operand::Name(left), number(plan.step)];
     let several = graph.emit(
         names,
@@ -293,8 +318,7 @@ pub(super) fn unroll<'a>(
     let taken = std::mem::take(&mut ahead.body);
 
     // Whether enough iterations remain.
-    let counter = Operand::Name(plan.counter);
-    let left = ahead.emit(ty, "sub", &[sub], [plan.bound.clone(), counter]);
+    let left = ahead.emit(ty, "sub", &[sub], plan.distance());
     let others = |ahead: &mut Ahead<'_, 'a>, count: usize| {
         let others = number(plan.step * count as u64);
         let set = ahead.emit(

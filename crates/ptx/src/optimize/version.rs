@@ -315,7 +315,7 @@ fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a s
 /// The known facts about a loop's iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Trip<'a> {
-    counter: Counter<'a>,
+    pub counter: Counter<'a>,
     /// The number of times that the back edge is taken, in 64 bits, if it is simple to compute.
     times: Option<Operand<'a>>,
     /// An exclusive upper bound of the counter's values, in the counter's width.

@@ -1,0 +1,760 @@
+//! Proves in the copy of a kernel's body that indices are within slices.
+//!
+//! A thread of a two-dimensional kernel accesses the element `y * width + x` and its neighbors,
+//! where `x < width` and `y < height`. So all these indices are below `width * height`, whatever
+//! `x` and `y` are. This pass represents integers as polynomials of registers, and replaces
+//! registers by the bounds that follow from branches. If an index is at least 0 and below a product
+//! of extents, the kernel's test demands that the product is at most the length of the slice, and
+//! the comparison of each thread is removed. Indices also need only 32 bits then.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::check_of;
+use super::flow::{End, Graph, Id};
+use super::instructions::{instructions, results};
+use super::loops::{self, Comparison, Relation};
+use super::names::Names;
+use super::narrow::{Condition, Facts, Range, Region};
+use super::specialize::{BOUND, Special, Test, single_definitions};
+use super::version::number;
+use crate::rewrite::instruction;
+use crate::{Guard, Instruction, Operand, Statement, Type};
+
+/// The maximum number of terms of a polynomial.
+const TERMS: usize = 10;
+
+/// The maximum number of factors of a term.
+const FACTORS: usize = 4;
+
+/// The maximum number of products that are compared with lengths.
+const DEMANDS: usize = 4;
+
+/// The registers that are multiplied, sorted.
+type Product<'a> = Vec<&'a str>;
+
+/// A sum of products with integer coefficients, none of which is 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Polynomial<'a>(BTreeMap<Product<'a>, i64>);
+
+impl<'a> Polynomial<'a> {
+    fn constant(value: i64) -> Polynomial<'a> {
+        let mut sum = Polynomial::default();
+        let _ = sum.add(Product::new(), value);
+        sum
+    }
+
+    fn register(name: &'a str) -> Polynomial<'a> {
+        Polynomial(BTreeMap::from([(vec![name], 1)]))
+    }
+
+    /// Adds a term. Returns `None` if the polynomial becomes too large.
+    fn add(&mut self, product: Product<'a>, coefficient: i64) -> Option<()> {
+        let sum = self.0.remove(&product).unwrap_or(0);
+        let sum = sum.checked_add(coefficient)?;
+        if sum != 0 {
+            self.0.insert(product, sum);
+        }
+        (self.0.len() <= TERMS).then_some(())
+    }
+
+    /// Returns `self + factor * other`.
+    fn plus(&self, other: &Polynomial<'a>, factor: i64) -> Option<Polynomial<'a>> {
+        let mut sum = self.clone();
+        for (product, coefficient) in &other.0 {
+            sum.add(product.clone(), coefficient.checked_mul(factor)?)?;
+        }
+        Some(sum)
+    }
+
+    fn times(&self, other: &Polynomial<'a>) -> Option<Polynomial<'a>> {
+        let mut all = Polynomial::default();
+        for (a, by_a) in &self.0 {
+            for (b, by_b) in &other.0 {
+                let mut product = a.clone();
+                product.extend(b);
+                product.sort_unstable();
+                if product.len() > FACTORS {
+                    return None;
+                }
+                all.add(product, by_a.checked_mul(*by_b)?)?;
+            }
+        }
+        Some(all)
+    }
+
+    /// Returns the register and the number whose sum the polynomial is.
+    fn as_sum(&self) -> Option<(&'a str, i64)> {
+        let mut sum = (None, 0);
+        for (product, &coefficient) in &self.0 {
+            match (&product[..], coefficient) {
+                ([], number) => sum.1 = number,
+                ([register], 1) if sum.0.is_none() => sum.0 = Some(*register),
+                _ => return None,
+            }
+        }
+        Some((sum.0?, sum.1))
+    }
+
+    fn registers(&self) -> impl Iterator<Item = &'a str> {
+        self.0.keys().flatten().copied()
+    }
+}
+
+/// The value of a register, as an exact integer.
+#[derive(Clone, Debug)]
+struct Value<'a> {
+    polynomial: Rc<Polynomial<'a>>,
+    range: Range,
+    /// The product of extents that must be below [`BOUND`] for the polynomial to hold.
+    hypothesis: Option<Rc<Product<'a>>>,
+}
+
+/// `register <= bound - margin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Limit<'a> {
+    register: &'a str,
+    bound: &'a str,
+    margin: i64,
+}
+
+/// What is known at a place.
+#[derive(Clone, Debug, Default)]
+struct Known<'a> {
+    values: HashMap<&'a str, Value<'a>>,
+    limits: Vec<Limit<'a>>,
+}
+
+/// A comparison whose outcome is known if a product of extents is at most a length.
+struct Proven<'a> {
+    /// The predicate.
+    register: &'a str,
+    outcome: bool,
+    product: Product<'a>,
+    length: &'a str,
+}
+
+/// Removes comparisons, and adds what they require to the kernel's test.
+pub(super) fn prove<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &mut Special<'a>) {
+    let cold = graph.cold();
+    let single = single_definitions(graph, &cold);
+    let (mut proven, small) = analyze(graph, special, &single);
+    let mut counts: HashMap<(Product<'a>, &'a str), usize> = HashMap::new();
+    for each in &proven {
+        *counts
+            .entry((each.product.clone(), each.length))
+            .or_default() += 1;
+    }
+    // Otherwise each thread may as well compare.
+    counts.retain(|(product, _), count| product.len() > 1 || *count > 1);
+    let mut demanded: BTreeMap<Product<'a>, Vec<&'a str>> = BTreeMap::new();
+    for (product, length) in counts.into_keys() {
+        demanded.entry(product).or_default().push(length);
+    }
+    while demanded.len() > DEMANDS {
+        demanded.pop_last();
+    }
+    let mut test = Test::new(graph, names, &single, &special.extents);
+    demanded.retain(|product, lengths| {
+        lengths.sort_unstable();
+        test.demand_within(product, lengths).is_some()
+    });
+    let extents = test.extents();
+    let Some((body, condition)) = test.finish() else {
+        return;
+    };
+    special.extents.extend(extents);
+    proven.retain(|each| {
+        let lengths = demanded.get(&each.product);
+        lengths.is_some_and(|lengths| lengths.contains(&each.length))
+    });
+    let (start, condition) = match graph.blocks[special.first].end {
+        End::Branch(guard, _, start, _) => {
+            let mut and = Vec::new();
+            let operands = [guard.register, condition].map(Operand::Name);
+            let both = graph.emit(names, &mut and, Type::Pred, "and", &["pred"], operands);
+            graph.blocks[special.first]
+                .body
+                .extend(body.into_iter().chain(and));
+            (start, both)
+        }
+        End::Jump(start, _) => {
+            graph.blocks[special.first].body.extend(body);
+            (start, condition)
+        }
+        _ => return,
+    };
+    let guard = |register| Guard {
+        negated: false,
+        register,
+    };
+    graph.blocks[special.first].end = End::Branch(guard(condition), false, start, special.general);
+    special.extents.extend(
+        small
+            .into_iter()
+            .filter_map(|(register, product)| demanded.contains_key(&product).then_some(register)),
+    );
+    fold(graph, special, &proven);
+}
+
+/// Removes the branches to panics that [`prove`] left for `guarded`.
+pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) {
+    for id in special.blocks(graph) {
+        settle_block(graph, id, &special.outcomes);
+    }
+}
+
+fn settle_block<'a>(graph: &mut Graph<'a>, id: Id, outcomes: &HashMap<&'a str, bool>) {
+    let block = &mut graph.blocks[id];
+    if let End::Branch(guard, _, to, otherwise) = block.end
+        && let Some(outcome) = outcomes.get(guard.register)
+    {
+        let target = if *outcome != guard.negated {
+            to
+        } else {
+            otherwise
+        };
+        block.end = End::Jump(target, false);
+    }
+}
+
+/// Replaces the proven comparisons and the branches that depend on them alone. Outside of loops,
+/// branches to panics stay for `guarded`, which computes the conditions of several accesses at once.
+fn fold<'a>(graph: &mut Graph<'a>, special: &mut Special<'a>, proven: &[Proven<'a>]) {
+    let outcomes: HashMap<&'a str, bool> = (proven.iter())
+        .map(|each| (each.register, each.outcome))
+        .collect();
+    let cold = graph.cold();
+    let (flow, back) = loops::back_edges(graph, &cold);
+    let mut repeated = BTreeSet::new();
+    for (latch, header) in back {
+        let mut inside = BTreeSet::from([header]);
+        loops::add_body(&flow, latch, &mut inside);
+        repeated.extend(inside);
+    }
+    for id in special.blocks(graph) {
+        for statement in &mut graph.blocks[id].body {
+            let Statement::Instruction(it) = statement else {
+                continue;
+            };
+            if let ("setp", Some(&Operand::Name(register))) = (it.opcode, it.operands.first())
+                && let Some(&outcome) = outcomes.get(register)
+            {
+                let operands = vec![Operand::Name(register), number(0), number(0)];
+                let relation = if outcome { "eq" } else { "ne" };
+                *statement = instruction("setp", &[relation, "s32"], operands);
+            }
+        }
+        if repeated.contains(&id) || check_of(graph, &cold, id).is_none() {
+            settle_block(graph, id, &outcomes);
+        }
+    }
+    special.outcomes = outcomes;
+}
+
+/// Returns the comparisons whose outcome can be proven, and the registers that are below a product
+/// of extents. `single` are the registers that one instruction writes.
+fn analyze<'a>(
+    graph: &Graph<'a>,
+    special: &Special<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> (Vec<Proven<'a>>, Vec<(&'a str, Product<'a>)>) {
+    let region = Region::new(graph, special);
+    let mut starts = region.facts(graph, special);
+    let mut states: HashMap<Id, Known<'a>> = HashMap::from([(special.first, Known::default())]);
+    let (mut proven, mut small) = (Vec::new(), Vec::new());
+    for &id in region.order() {
+        let Some(mut known) = states.remove(&id) else {
+            continue;
+        };
+        for register in region.written(id) {
+            known.forget(register);
+        }
+        let Some(mut facts) = starts.remove(&id) else {
+            continue;
+        };
+        for statement in &graph.blocks[id].body {
+            if let Statement::Instruction(it) = statement {
+                if let Some(&Operand::Name(register)) = it.operands.first()
+                    && single.contains_key(register)
+                {
+                    proven.extend(known.compare(&facts, &special.extents, it, register));
+                }
+                known.execute(&facts, &special.extents, it);
+                if let Some(&Operand::Name(register)) = it.operands.first()
+                    && single.contains_key(register)
+                    && let Some(product) = known.product_above(&facts, &special.extents, register)
+                {
+                    small.push((register, product));
+                }
+            } else {
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| known.forget(name));
+                });
+            }
+            facts.statement(statement);
+        }
+        let end = &graph.blocks[id].end;
+        for to in end.targets() {
+            if !region.follows(id, to) {
+                continue;
+            }
+            let mut on_edge = known.clone();
+            if let End::Branch(guard, _, target, otherwise) = end
+                && target != otherwise
+            {
+                let condition = facts.condition(guard.register);
+                on_edge.assume(&facts, &condition, (to == *target) != guard.negated);
+            }
+            match states.get_mut(&to) {
+                Some(state) => state.meet(&on_edge),
+                None => _ = states.insert(to, on_edge),
+            }
+        }
+    }
+    (proven, small)
+}
+
+impl<'a> Known<'a> {
+    fn forget(&mut self, register: &'a str) {
+        self.values.remove(register);
+        (self.values).retain(|_, value| value.polynomial.registers().all(|it| it != register));
+        (self.limits).retain(|limit| limit.register != register && limit.bound != register);
+    }
+
+    /// Keeps what holds in both.
+    fn meet(&mut self, other: &Known<'a>) {
+        self.values.retain(|name, value| {
+            let its = other.values.get(name);
+            let same = its.filter(|its| {
+                its.polynomial == value.polynomial && its.hypothesis == value.hypothesis
+            });
+            if let Some(its) = same {
+                value.range = (
+                    value.range.0.min(its.range.0),
+                    value.range.1.max(its.range.1),
+                );
+            }
+            same.is_some()
+        });
+        self.limits.retain(|limit| other.limits.contains(limit));
+    }
+
+    /// Returns the value of an operand. Integers of 64 bits have a sign.
+    fn value(&self, facts: &Facts<'a>, operand: &Operand<'a>) -> Option<Value<'a>> {
+        match operand {
+            Operand::Integer(value) => {
+                let value = value.bits as i64;
+                Some(Value {
+                    polynomial: Polynomial::constant(value).into(),
+                    range: (value, value),
+                    hypothesis: None,
+                })
+            }
+            Operand::Name(name) => {
+                if let Some(value) = self.values.get(name) {
+                    let mut value = value.clone();
+                    if let Some((low, high)) = facts.range(operand) {
+                        value.range = (value.range.0.max(low), value.range.1.min(high));
+                    }
+                    return Some(value);
+                }
+                Some(Value {
+                    polynomial: Polynomial::register(name).into(),
+                    range: facts.range(operand)?,
+                    hypothesis: None,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Updates what is known for the execution of an instruction.
+    fn execute(&mut self, facts: &Facts<'a>, extents: &HashSet<&'a str>, it: &Instruction<'a>) {
+        let value = self.result(facts, extents, it);
+        let least = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+            ("min", ["u64" | "u32"], [_, a, b]) if it.guard.is_none() => {
+                let sums = [a, b].map(|operand| {
+                    let value = self.value(facts, operand)?;
+                    let is_plain = value.hypothesis.is_none() && value.range.0 >= 0;
+                    value.polynomial.as_sum().filter(|_| is_plain)
+                });
+                sums.into_iter().flatten().collect()
+            }
+            _ => Vec::new(),
+        };
+        results(it, &mut |name| self.forget(name));
+        let Some(&Operand::Name(result)) = it.operands.first() else {
+            return;
+        };
+        if let Some(value) = value
+            && value.polynomial.registers().all(|name| name != result)
+        {
+            self.values.insert(result, value);
+        }
+        for (bound, number) in least {
+            if bound != result {
+                self.limits.push(Limit {
+                    register: result,
+                    bound,
+                    margin: -number,
+                });
+            }
+        }
+    }
+
+    /// Returns the value of an instruction's result, if it is a polynomial of others.
+    fn result(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+    ) -> Option<Value<'a>> {
+        if it.guard.is_some() {
+            return None;
+        }
+        let of = |index: usize| self.value(facts, it.operands.get(index)?);
+        let bits = match (it.opcode, &it.modifiers[..]) {
+            ("cvt", ["u32", "u64"]) => 32,
+            ("cvt", ["u64", "u32"]) | ("mul", ["wide", "u32"]) => 64,
+            (_, [.., "u64" | "s64" | "b64"]) => 64,
+            (_, [.., "u32" | "s32" | "b32"]) => 32,
+            _ => return None,
+        };
+        let polynomial = match (it.opcode, &it.modifiers[..]) {
+            ("mov" | "cvt", _) => (*of(1)?.polynomial).clone(),
+            ("add", [_]) => of(1)?.polynomial.plus(&of(2)?.polynomial, 1)?,
+            ("sub", [_]) => of(1)?.polynomial.plus(&of(2)?.polynomial, -1)?,
+            ("mul", ["lo" | "wide", _]) => of(1)?.polynomial.times(&of(2)?.polynomial)?,
+            ("mad", ["lo", _]) => {
+                let product = of(1)?.polynomial.times(&of(2)?.polynomial)?;
+                product.plus(&of(3)?.polynomial, 1)?
+            }
+            ("shl", [_]) => {
+                let (by, _) = of(2)?.range;
+                let factor = 1i64.checked_shl(by.try_into().ok()?)?;
+                let known = matches!(it.operands[2], Operand::Integer(_)) && by < 62;
+                let factor = Polynomial::constant(known.then_some(factor)?);
+                of(1)?.polynomial.times(&factor)?
+            }
+            // The sum of numbers without a common bit.
+            ("or", [_]) => {
+                let (a, b) = (of(1)?, of(2)?);
+                let zeros = |index: usize| facts.zeros_of(&it.operands[index]);
+                let below =
+                    |range: Range, zeros: u32| range.0 >= 0 && zeros < 63 && range.1 < 1 << zeros;
+                if !(below(b.range, zeros(1)) && a.range.0 >= 0)
+                    && !(below(a.range, zeros(2)) && b.range.0 >= 0)
+                {
+                    return None;
+                }
+                a.polynomial.plus(&b.polynomial, 1)?
+            }
+            _ => return None,
+        };
+        let mut hypothesis: Option<Rc<Product<'a>>> = None;
+        for index in 1..it.operands.len() {
+            let Some(its) = of(index)?.hypothesis else {
+                continue;
+            };
+            if hypothesis.as_ref().is_some_and(|known| *known != its) {
+                return None;
+            }
+            hypothesis = Some(its);
+        }
+        // A position in the grid is one register, which may be compared with an extent.
+        let is_of_extents = polynomial.registers().any(|name| extents.contains(name));
+        if !is_of_extents && polynomial.as_sum().is_none() {
+            return None;
+        }
+        let (low, high) = match bits {
+            64 => (i64::MIN, i64::MAX),
+            _ => (0, u32::MAX.into()),
+        };
+        let computed = self.range_of(it, facts);
+        let range = match computed {
+            Some((least, most)) if least >= low.into() && most <= high.into() => {
+                (least as i64, most as i64)
+            }
+            // The sum or the product might overflow, unless the extents are those of a buffer.
+            _ => {
+                let product = self.below(facts, extents, &polynomial)?;
+                if hypothesis.as_ref().is_some_and(|known| **known != product) {
+                    return None;
+                }
+                hypothesis = Some(product.into());
+                (0, BOUND as i64 - 1)
+            }
+        };
+        Some(Value {
+            polynomial: polynomial.into(),
+            range,
+            hypothesis,
+        })
+    }
+
+    /// Returns the range of an instruction's exact result.
+    fn range_of(&self, it: &Instruction<'a>, facts: &Facts<'a>) -> Option<(i128, i128)> {
+        let of = |index: usize| {
+            let (low, high) = self.value(facts, it.operands.get(index)?)?.range;
+            Some((i128::from(low), i128::from(high)))
+        };
+        let product = |a: (i128, i128), b: (i128, i128)| {
+            let all = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+            (all.into_iter().min().zip(all.into_iter().max())).unwrap_or_default()
+        };
+        Some(match it.opcode {
+            "add" => (of(1)?.0 + of(2)?.0, of(1)?.1 + of(2)?.1),
+            "sub" => (of(1)?.0 - of(2)?.1, of(1)?.1 - of(2)?.0),
+            "mul" => product(of(1)?, of(2)?),
+            "mad" => {
+                let product = product(of(1)?, of(2)?);
+                (product.0 + of(3)?.0, product.1 + of(3)?.1)
+            }
+            "shl" => product(of(1)?, (1 << of(2)?.0, 1 << of(2)?.1)),
+            "or" => (of(1)?.0 + of(2)?.0, of(1)?.1 + of(2)?.1),
+            _ => of(1)?,
+        })
+    }
+
+    /// Returns a product of extents that the value of a polynomial is below, if the value is not
+    /// negative either.
+    fn below(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        polynomial: &Polynomial<'a>,
+    ) -> Option<Product<'a>> {
+        let mut registers: Vec<&'a str> = (polynomial.registers())
+            .filter(|name| !extents.contains(name))
+            .collect();
+        registers.sort_unstable();
+        registers.dedup();
+        let mut choices: Vec<Vec<Polynomial<'a>>> = Vec::new();
+        let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::new();
+        for &register in &registers {
+            let (low, high) = facts.range(&Operand::Name(register))?;
+            if low < 0 {
+                return None;
+            }
+            least.insert(register, Polynomial::constant(low));
+            let mut bounds = self.bounds(register, extents);
+            bounds.push(Polynomial::constant(high));
+            choices.push(bounds);
+        }
+        for &extent in extents {
+            least.insert(extent, Polynomial::register(extent));
+        }
+        // All combinations of upper bounds.
+        let total: usize = choices.iter().map(Vec::len).product();
+        (0..total.min(32)).find_map(|mut index| {
+            let mut most = least.clone();
+            for (register, bounds) in registers.iter().zip(&choices) {
+                most.insert(register, bounds[index % bounds.len()].clone());
+                index /= bounds.len();
+            }
+            let lowest = substituted(polynomial, &least, &most)?;
+            if lowest.0.values().any(|&coefficient| coefficient < 0) {
+                return None;
+            }
+            let mut highest = substituted(polynomial, &most, &least)?;
+            let number = highest.0.remove(&Product::new()).unwrap_or(0);
+            let (products, negative): (Vec<_>, Vec<_>) = highest
+                .0
+                .iter()
+                .partition(|(_, coefficient)| **coefficient > 0);
+            // What the negative terms take away at least.
+            let mut less = 0i64;
+            for (product, coefficient) in negative {
+                let mut least = coefficient.checked_neg()?;
+                for extent in product {
+                    least = least.checked_mul(self.least(facts, extent))?;
+                }
+                less = less.checked_add(least)?;
+            }
+            match products[..] {
+                [(product, 1)] if number < less => Some(product.clone()),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns a product of extents that a register's value is below, if that is the only reason why
+    /// the value is small.
+    fn product_above(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        register: &'a str,
+    ) -> Option<Product<'a>> {
+        let value = self.values.get(register)?;
+        if extents.contains(register) || value.polynomial.as_sum().is_some() {
+            return None;
+        }
+        let product = self.below(facts, extents, &value.polynomial)?;
+        let hypothesis = value.hypothesis.as_ref();
+        hypothesis
+            .is_none_or(|it| **it == product)
+            .then_some(product)
+    }
+
+    /// Returns a lower bound of an extent.
+    fn least(&self, facts: &Facts<'a>, extent: &'a str) -> i64 {
+        let low = |name| facts.range(&Operand::Name(name)).map(|(low, _)| low);
+        let limits = self.limits.iter().filter(|limit| limit.bound == extent);
+        let implied = limits.filter_map(|limit| low(limit.register)?.checked_add(limit.margin));
+        implied.chain(low(extent)).fold(0, i64::max)
+    }
+
+    /// Returns upper bounds of a register that consist of an extent and a number.
+    fn bounds(&self, register: &'a str, extents: &HashSet<&'a str>) -> Vec<Polynomial<'a>> {
+        let limits = self
+            .limits
+            .iter()
+            .filter(|limit| limit.register == register);
+        let mut found: Vec<Polynomial<'a>> = limits
+            .filter(|limit| extents.contains(limit.bound))
+            .filter_map(|limit| {
+                let margin = Polynomial::constant(-limit.margin);
+                Polynomial::register(limit.bound).plus(&margin, 1)
+            })
+            .collect();
+        found.reverse();
+        found.truncate(3);
+        found
+    }
+
+    /// Returns the outcome of a comparison of an index with a length, if it can be proven.
+    fn compare(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+        register: &'a str,
+    ) -> Option<Proven<'a>> {
+        let comparison = Comparison::of(it, true)?;
+        let comparison = match comparison.relation {
+            Relation::Greater | Relation::LessOrEqual => comparison.swapped(),
+            _ => comparison,
+        };
+        let outcome = match comparison.relation {
+            Relation::Less => true,
+            Relation::GreaterOrEqual => false,
+            _ => return None,
+        };
+        let Operand::Name(length) = comparison.right else {
+            return None;
+        };
+        if comparison.bits != 64 || !extents.contains(length) {
+            return None;
+        }
+        let index = self.value(facts, &comparison.left)?;
+        let product = self.below(facts, extents, &index.polynomial)?;
+        if index.hypothesis.is_some_and(|known| *known != product) {
+            return None;
+        }
+        Some(Proven {
+            register,
+            outcome,
+            product,
+            length,
+        })
+    }
+
+    fn assume(&mut self, facts: &Facts<'a>, condition: &Condition<'a>, value: bool) {
+        match (condition, value) {
+            (Condition::And(a, b), true) | (Condition::Or(a, b), false) => {
+                self.assume(facts, a, value);
+                self.assume(facts, b, value);
+            }
+            (Condition::Not(a), _) => self.assume(facts, a, !value),
+            (Condition::Compare(it), true) => _ = self.assume_comparison(facts, it),
+            (Condition::Compare(it), false) => {
+                _ = self.assume_comparison(facts, &it.inverted());
+            }
+            (Condition::And(..), false) | (Condition::Or(..), true) | (Condition::Unknown, _) => {}
+        }
+    }
+
+    fn assume_comparison(&mut self, facts: &Facts<'a>, it: &Comparison<'a>) -> Option<()> {
+        let it = match it.relation {
+            Relation::Greater | Relation::GreaterOrEqual => &it.swapped(),
+            _ => it,
+        };
+        let sum = |operand: &Operand<'a>| {
+            let value = match self.value(facts, operand) {
+                Some(value) => value,
+                // Any register of 64 bits is an integer with sign.
+                None if it.bits == 64 => Value {
+                    polynomial: match operand {
+                        Operand::Name(name) => Polynomial::register(name).into(),
+                        _ => return None,
+                    },
+                    range: (i64::MIN, i64::MAX),
+                    hypothesis: None,
+                },
+                None => return None,
+            };
+            let is_plain = value.hypothesis.is_none();
+            let (register, number) = value.polynomial.as_sum().filter(|_| is_plain)?;
+            Some((register, number, value.range))
+        };
+        let (left, right) = (sum(&it.left)?, sum(&it.right)?);
+        let is_index = |range: Range| range.0 >= 0 && range.1 <= i32::MAX.into();
+        let strict = match it.relation {
+            Relation::Less => 1,
+            Relation::LessOrEqual => 0,
+            Relation::NotEqual => {
+                for (left, right) in [(left, right), (right, left)] {
+                    let excluded = left.1 - right.1;
+                    for limit in &mut self.limits {
+                        let same = (limit.register, limit.bound) == (left.0, right.0);
+                        if same && limit.margin == excluded {
+                            limit.margin += 1;
+                        }
+                    }
+                }
+                return Some(());
+            }
+            _ => return None,
+        };
+        // An unsigned number below one without sign bit has none either.
+        if !is_index(right.2) || (it.signed && !is_index(left.2)) {
+            return None;
+        }
+        let margin = left.1 - right.1 + strict;
+        let mut limits = vec![Limit {
+            register: left.0,
+            bound: right.0,
+            margin,
+        }];
+        let others = self.limits.iter().filter(|limit| limit.register == right.0);
+        limits.extend(others.map(|limit| Limit {
+            register: left.0,
+            bound: limit.bound,
+            margin: margin + limit.margin,
+        }));
+        limits.retain(|limit| limit.register != limit.bound && !self.limits.contains(limit));
+        self.limits.extend(limits);
+        Some(())
+    }
+}
+
+/// Replaces the registers of terms: those with a positive coefficient by `positive`, others by
+/// `negative`.
+fn substituted<'a>(
+    polynomial: &Polynomial<'a>,
+    positive: &HashMap<&'a str, Polynomial<'a>>,
+    negative: &HashMap<&'a str, Polynomial<'a>>,
+) -> Option<Polynomial<'a>> {
+    let mut all = Polynomial::default();
+    for (product, &coefficient) in &polynomial.0 {
+        let bounds = if coefficient > 0 { positive } else { negative };
+        let mut term = Polynomial::constant(coefficient);
+        for factor in product {
+            term = term.times(bounds.get(factor)?)?;
+        }
+        all = all.plus(&term, 1)?;
+    }
+    Some(all)
+}
