@@ -800,7 +800,7 @@ impl<'a> Facts<'a> {
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
-        if let Some(sum) = sum.filter(|(of, _)| *of != result) {
+        if let Some(sum) = sum.filter(|&(of, _)| of != result) {
             self.sums.insert(result, sum);
         }
         if zeros > 0 {
@@ -1060,17 +1060,24 @@ impl<'a> Facts<'a> {
                 self.ranges.insert(copy, range);
             }
         }
-        let mut intersect = |name: &'a str, by: i64| {
-            if let Some((low, high)) = self.ranges.get_mut(name) {
-                *low = (*low).max(range.0.saturating_add(by));
-                *high = (*high).min(range.1.saturating_add(by));
-            }
-        };
-        for (&sum, &(of, number)) in &self.sums {
-            if of == original || of == name {
-                intersect(sum, number);
-            } else if sum == original || sum == name {
-                intersect(of, number.saturating_neg());
+        // The register, and the registers that it is a number away from.
+        let mut bases = vec![(original, 0)];
+        bases.extend(self.sums.get(original));
+        bases.extend(self.sums.get(name));
+        for (base, number) in bases {
+            let low = range.0.saturating_sub(number);
+            let high = range.1.saturating_sub(number);
+            let mut intersect = |name: &'a str, by: i64| {
+                if let Some(its) = self.ranges.get_mut(name) {
+                    its.0 = its.0.max(low.saturating_add(by));
+                    its.1 = its.1.min(high.saturating_add(by));
+                }
+            };
+            intersect(base, 0);
+            for (&sum, &(of, number)) in &self.sums {
+                if of == base {
+                    intersect(sum, number);
+                }
             }
         }
     }
@@ -1296,7 +1303,7 @@ impl<'a> State<'a> {
                 true
             }
             ("selp", ["b64" | "u64" | "s64"], [result, a, b, condition])
-                if is_own(result) && is_index(a) && is_index(b) =>
+                if is_own(result) && is_word(a) && is_word(b) && is_small(result_range) =>
             {
                 let [a, b] = self.lows(graph, names, [a, b], to);
                 let operands = [a, b, condition.clone()];
