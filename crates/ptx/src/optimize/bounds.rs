@@ -134,8 +134,13 @@ struct Proven<'a> {
     length: &'a str,
 }
 
-/// Removes comparisons, and adds what they require to the kernel's test.
-pub(super) fn prove<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &mut Special<'a>) {
+/// Removes comparisons, and adds what they require to the kernel's test. Returns whether there are
+/// any.
+pub(super) fn prove<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &mut Special<'a>,
+) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
     let (mut proven, small) = analyze(graph, special, &single);
@@ -161,7 +166,7 @@ pub(super) fn prove<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &mut S
     });
     let extents = test.extents();
     let Some((body, condition)) = test.finish() else {
-        return;
+        return false;
     };
     special.extents.extend(extents);
     proven.retain(|each| {
@@ -182,7 +187,7 @@ pub(super) fn prove<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &mut S
             graph.blocks[special.first].body.extend(body);
             (start, condition)
         }
-        _ => return,
+        _ => return false,
     };
     let guard = |register| Guard {
         negated: false,
@@ -195,6 +200,7 @@ pub(super) fn prove<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &mut S
             .filter_map(|(register, product)| demanded.contains_key(&product).then_some(register)),
     );
     fold(graph, special, &proven);
+    true
 }
 
 /// Removes the branches to panics that [`prove`] left for `guarded`.

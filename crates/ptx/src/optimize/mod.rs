@@ -146,8 +146,11 @@ fn optimize_function<'a>(
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
     };
-    if let Some(special) = &mut special {
-        bounds::prove(&mut graph, names, special);
+    if let Some(special) = &mut special
+        && bounds::prove(&mut graph, names, special)
+    {
+        // Launches with a partial last row run the original.
+        slow.clear();
     }
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
