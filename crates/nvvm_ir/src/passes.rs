@@ -24,6 +24,7 @@ mod bound_inlining;
 mod convergence;
 mod dead_functions;
 mod dead_globals;
+mod fold_null_tests;
 mod keep_strided_loops;
 mod parameters;
 mod prune;
@@ -38,6 +39,7 @@ pub use bound_inlining::bound_inlining;
 pub use convergence::convergence;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
+pub use fold_null_tests::fold_null_tests;
 pub use keep_strided_loops::keep_strided_loops;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
@@ -72,6 +74,11 @@ pub const PASSES: &[Pass] = &[
         name: "dead_globals",
         about: "removes statics that are unreachable from kernels and used statics",
         run: dead_globals,
+    },
+    Pass {
+        name: "fold_null_tests",
+        about: "folds comparisons of the addresses of statics with null",
+        run: fold_null_tests,
     },
     Pass {
         name: "bound_inlining",

@@ -210,6 +210,7 @@ fn finish_transform(
     let optimizes = options::optimizes(sess);
     bounded::apply_options(&mut module, options);
     if optimizes {
+        passes::fold_null_tests(&mut module);
         passes::bound_inlining(&mut module);
     }
     passes::convergence(&mut module);
