@@ -25,7 +25,8 @@ macro_rules! gpu_float {
                 fn $name(self $(, $arg: Self)*) -> Self;
             )*
 
-            /// Computes the sine and the cosine of `self`.
+            /// Computes the sine and the cosine of `self`, in radians, with one argument reduction.
+            /// The results have the bits that `sin` and `cos` return.
             #[must_use = "the method returns new numbers"]
             fn sin_cos(self) -> (Self, Self);
 
@@ -65,10 +66,10 @@ macro_rules! gpu_float {
             fn copysign(self, sign: Self) -> Self;
         }
 
-        gpu_float!(@impl f32, $($name($($arg),*) $f32;)*);
-        gpu_float!(@impl f64, $($name($($arg),*) $f64;)*);
+        gpu_float!(@impl f32, __nv_sincosf, $($name($($arg),*) $f32;)*);
+        gpu_float!(@impl f64, __nv_sincos, $($name($($arg),*) $f64;)*);
     };
-    (@impl $ty:ident, $($name:ident($($arg:ident),*) $libdevice:ident;)*) => {
+    (@impl $ty:ident, $sincos:ident, $($name:ident($($arg:ident),*) $libdevice:ident;)*) => {
         // On the host, `$ty::name` resolves to the inherent method of the standard library.
         impl GpuFloat for $ty {
             $(
@@ -81,7 +82,12 @@ macro_rules! gpu_float {
             #[inline(always)]
             fn sin_cos(self) -> (Self, Self) {
                 on_device!(
-                    (GpuFloat::sin(self), GpuFloat::cos(self)),
+                    {
+                        let (mut sin, mut cos) = (0.0, 0.0);
+                        // SAFETY: the pointers are to local variables.
+                        unsafe { libdevice::$sincos(self, &mut sin, &mut cos) };
+                        (sin, cos)
+                    },
                     $ty::sin_cos(self),
                 )
             }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use crate::legalize::SOFT_FLOAT;
 use crate::module::{Linkage, Module};
 use crate::read::{ReadError, read_module};
-use crate::types::TypeKind;
+use crate::types::{Type, TypeKind};
 use crate::value::{Func, Value};
 use crate::write::Dialect;
 
@@ -153,15 +153,47 @@ pub(crate) fn attributes(module: &Module, func: Func) -> &'static str {
     if data.attrs.read_none {
         return " nounwind nosync nofree willreturn";
     }
-    // Those of libdevice without pointers are functions of their arguments.
-    let TypeKind::Func { params, .. } = module.types.kind(data.sig) else {
-        return "";
-    };
-    let pure = !params.iter().any(|&param| module.types.is_ptr(param));
-    if data.name.starts_with("__nv_") && pure {
-        return " nounwind nosync nofree willreturn memory(none)";
+    match libdevice(module, func) {
+        Some(Libdevice::Pure) => " nounwind nosync nofree willreturn memory(none)",
+        Some(Libdevice::WritesArguments) => {
+            " nounwind nosync nofree willreturn memory(argmem: write)"
+        }
+        None => "",
     }
-    ""
+}
+
+/// Further attributes of a function's parameter of type `ty`, for LLVM.
+pub(crate) fn parameter_attributes(module: &Module, func: Func, ty: Type) -> &'static str {
+    let writes = libdevice(module, func) == Some(Libdevice::WritesArguments);
+    match writes && module.types.is_ptr(ty) {
+        true => " nocapture writeonly",
+        false => "",
+    }
+}
+
+/// What a function of libdevice accesses.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Libdevice {
+    /// Nothing: it is a function of its arguments.
+    Pure,
+    /// The memory that its pointers refer to, to return further results, such as `__nv_sincosf`.
+    WritesArguments,
+}
+
+/// Returns what a function of libdevice accesses.
+fn libdevice(module: &Module, func: Func) -> Option<Libdevice> {
+    let data = module.func(func);
+    let TypeKind::Func { params, .. } = module.types.kind(data.sig) else {
+        return None;
+    };
+    if !data.name.starts_with("__nv_") || !data.blocks.is_empty() {
+        return None;
+    }
+    let writes = params.iter().any(|&param| module.types.is_ptr(param));
+    Some(match writes {
+        true => Libdevice::WritesArguments,
+        false => Libdevice::Pure,
+    })
 }
 
 /// The dialect of the text, details aside.
@@ -209,7 +241,8 @@ start:
             // It may access memory.
             "declare i32 @__llvm_nvvm_barrier0() convergent\n",
             "@__nv_sinf(float) nounwind nosync nofree willreturn memory(none)",
-            "@__nv_modff(float, ptr)\n",
+            "@__nv_modff(float, ptr nocapture writeonly) nounwind nosync nofree willreturn \
+             memory(argmem: write)\n",
             "define void @k_x2E1(ptr %p) \"no-jump-tables\"=\"true\" {",
         ] {
             assert!(exchange.text.contains(line), "{line}\n{}", exchange.text);

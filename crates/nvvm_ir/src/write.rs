@@ -396,6 +396,9 @@ impl<'m> Writer<'m> {
             let attrs = &data.param_attrs[i];
             let temp = self.param_type(ty, attrs);
             self.param_attrs(attrs);
+            if self.for_llvm {
+                self.s(crate::llvm::parameter_attributes(m, func, ty));
+            }
             if !defined {
                 continue;
             }

@@ -18,6 +18,9 @@ pub fn trials() -> Vec<Trial> {
                 all(f64::from(x as f32), 2.0f64.powi(-23))
             })
         }),
+        trial(Arch::Sm75, "math::sin_cos", |session, module| {
+            compare(session, module, "math_sin_cos", 0.0, |_| [0.0; 2])
+        }),
         trial(Arch::Sm75, "math::fast", |session, module| {
             compare(session, module, "math_fast", 1e-4, |x| {
                 let x = x as f32;

@@ -1,8 +1,12 @@
 //! libdevice's functions besides those of `GpuFloat` and `FloatExt`, and the fast approximations.
 
+use core::hint::black_box;
+
 use cuda_std::float::{erf, fast};
 use cuda_std::intrinsics::libdevice::*;
 use cuda_std::prelude::*;
+
+use crate::random;
 
 /// Returns a thread's argument, from -2 to 2 and never an integer.
 #[inline(always)]
@@ -139,6 +143,47 @@ pub fn math_fast(mut to: PerThread<[f64; 12]>) {
             10 => sine.into(),
             _ => cosine.into(),
         });
+    });
+}
+
+/// Counts the arguments for which `sin_cos` differs from `sin` and `cos` in any bit, for `f32` and
+/// `f64`: special values, values of any exponent, and values near 0.
+#[kernel]
+pub fn math_sin_cos(mut to: PerThread<[f64; 2]>) {
+    const SPECIAL: [f64; 12] = [
+        0.0,
+        -0.0,
+        1e-310,
+        f64::MIN_POSITIVE,
+        core::f64::consts::FRAC_PI_4,
+        core::f64::consts::PI,
+        105_615.0,
+        1e10,
+        1e22,
+        f64::MAX,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+    to.each(|i, to| {
+        let mut different = [0, 0];
+        for k in 0..32 {
+            let bits = random(32 * i as u32 + k);
+            let special = SPECIAL[(i + k as usize) % SPECIAL.len()];
+            let near = bits as i32 as f64 / f64::from(1 << 24);
+            for x in [special as f32, f32::from_bits(bits as u32), near as f32] {
+                let x = black_box(x);
+                let (sin, cos) = x.sin_cos();
+                let same = sin.to_bits() == x.sin().to_bits() && cos.to_bits() == x.cos().to_bits();
+                different[0] += u32::from(!same);
+            }
+            for x in [special, f64::from_bits(bits), near] {
+                let x = black_box(x);
+                let (sin, cos) = x.sin_cos();
+                let same = sin.to_bits() == x.sin().to_bits() && cos.to_bits() == x.cos().to_bits();
+                different[1] += u32::from(!same);
+            }
+        }
+        *to = different.map(f64::from);
     });
 }
 
