@@ -96,13 +96,15 @@ impl<T> PerColumn<'_, T> {
     /// [`PerColumn::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, Column<'_, T>)> {
-        let (pointer, length, width) = (self.pointer, self.length, self.width);
+        let (pointer, width) = (self.pointer, self.width);
+        let last = self.height.saturating_sub(1);
+        let in_last = self.length - last * width;
         thread::grid_stride(width).map(move |x| {
             let column = Column {
+                pointer,
+                x,
                 // If there is less than one row, a column may start past the end; then it is empty.
-                pointer: pointer.wrapping_add(x),
-                // `width` is not 0, or there would be no columns.
-                length: length.saturating_sub(x).div_ceil(width),
+                length: last + usize::from(x < in_last),
                 step: width,
                 elements: PhantomData,
             };
@@ -113,7 +115,11 @@ impl<T> PerColumn<'_, T> {
 
 /// A column of a [`PerColumn`] that belongs to this thread.
 pub struct Column<'a, T> {
+    /// The first element of the matrix. The address of the column's first element is not a field:
+    /// LLVM would compute it as an integer when it optimizes copies of the struct, and the accesses
+    /// would lose their state space.
     pointer: *mut T,
+    x: usize,
     length: usize,
     step: usize,
     elements: PhantomData<&'a mut [T]>,
@@ -139,7 +145,7 @@ impl<'a, T> Column<'a, T> {
     #[must_use]
     pub fn get(&self, y: usize) -> Option<&T> {
         // SAFETY: in bounds, and no other thread has this column.
-        (y < self.length).then(|| unsafe { &*self.pointer.add(y * self.step) })
+        (y < self.length).then(|| unsafe { &*element(self.pointer, self.x, y * self.step) })
     }
 
     /// Returns a mutable reference to the element in row `y`, or `None` if `y` is out of bounds.
@@ -147,24 +153,24 @@ impl<'a, T> Column<'a, T> {
     #[must_use]
     pub fn get_mut(&mut self, y: usize) -> Option<&mut T> {
         // SAFETY: in bounds, and no other thread has this column.
-        (y < self.length).then(|| unsafe { &mut *self.pointer.add(y * self.step) })
+        (y < self.length).then(|| unsafe { &mut *element(self.pointer, self.x, y * self.step) })
     }
 
     /// Returns an iterator over the elements from top to bottom.
     #[inline(always)]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + FusedIterator {
-        let (pointer, step) = (self.pointer, self.step);
+        let (pointer, x, step) = (self.pointer, self.x, self.step);
         // SAFETY: in bounds, and no other thread has this column.
-        (0..self.length).map(move |y| unsafe { &*pointer.add(y * step) })
+        (0..self.length).map(move |y| unsafe { &*element(pointer, x, y * step) })
     }
 
     /// Returns an iterator over mutable references to the elements from top to bottom.
     #[inline(always)]
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut T> + FusedIterator {
-        let (pointer, step) = (self.pointer, self.step);
+        let (pointer, x, step) = (self.pointer, self.x, self.step);
         // SAFETY: in bounds, no other thread has this column, and the iterator returns each element
         // once.
-        (0..self.length).map(move |y| unsafe { &mut *pointer.add(y * step) })
+        (0..self.length).map(move |y| unsafe { &mut *element(pointer, x, y * step) })
     }
 
     /// Returns a slice of `len` zero-sized elements: indexing it is a bounds check with the usual
@@ -176,6 +182,25 @@ impl<'a, T> Column<'a, T> {
     }
 }
 
+/// Returns the address of the element in column `x` whose row starts at the element `row`, known not
+/// to be null.
+///
+/// LLVM does not assume that of a reference through a pointer that the kernel loads from a
+/// parameter, so the `Option` that an iterator returns would keep its null test.
+///
+/// # Safety
+///
+/// The matrix must start at `pointer` and have the element.
+#[inline(always)]
+unsafe fn element<T>(pointer: *mut T, x: usize, row: usize) -> *mut T {
+    // SAFETY: as the caller promises; no memory includes the address 0.
+    unsafe {
+        let element = pointer.add(x).add(row);
+        core::hint::assert_unchecked(element.addr() != 0);
+        element
+    }
+}
+
 impl<T> Index<usize> for Column<'_, T> {
     type Output = T;
 
@@ -184,7 +209,7 @@ impl<T> Index<usize> for Column<'_, T> {
     fn index(&self, y: usize) -> &T {
         let () = self.rows()[y];
         // SAFETY: in bounds, and no other thread has this column.
-        unsafe { &*self.pointer.add(y * self.step) }
+        unsafe { &*element(self.pointer, self.x, y * self.step) }
     }
 }
 
@@ -194,6 +219,6 @@ impl<T> IndexMut<usize> for Column<'_, T> {
     fn index_mut(&mut self, y: usize) -> &mut T {
         let () = self.rows()[y];
         // SAFETY: in bounds, and no other thread has this column.
-        unsafe { &mut *self.pointer.add(y * self.step) }
+        unsafe { &mut *element(self.pointer, self.x, y * self.step) }
     }
 }
