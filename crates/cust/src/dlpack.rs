@@ -169,7 +169,8 @@ impl<T: Element + Send + 'static> Tensor<T> {
             Backend::Gpu => ON_GPU,
             Backend::Emulator => ON_HOST,
         };
-        let data = buffer.as_device_ptr().as_raw() as usize;
+        // DLPack wants null for an empty tensor.
+        let data = buffer.range().address as usize;
         let mut owner = Box::new(Owner {
             shape: sizes,
             strides: strides.into_boxed_slice(),

@@ -29,7 +29,7 @@ impl<T: DeviceCopy + NoUninit> DeviceBuffer<T> {
     pub fn try_cast<U: DeviceCopy + AnyBitPattern>(self) -> CudaResult<DeviceBuffer<U>> {
         let bytes = self.len() * size_of::<T>();
         let size = size_of::<U>();
-        let address = self.as_device_ptr().as_raw();
+        let address = self.range().address;
         let aligned = address.is_multiple_of(align_of::<U>() as u64);
         if size == 0 || !bytes.is_multiple_of(size) || !aligned {
             return Err(Error::SizeMismatch {

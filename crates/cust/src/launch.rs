@@ -19,7 +19,7 @@ use crate::stream::{Stream, StreamInner};
 /// - `shared` is the number of bytes of dynamic shared memory.
 /// - `stream` is a [`Stream`](crate::stream::Stream): a variable, or a field such as `self.stream`.
 /// - Each argument implements [`DeviceCopy`]. A slice parameter of the kernel takes two arguments:
-///   `buffer.as_device_ptr(), buffer.len()`.
+///   `buffer.as_device_ptr(), buffer.len()`. As in Rust, it must not be null, even if it is empty.
 ///
 /// The macro evaluates to a `CudaResult<()>`. The launch is asynchronous: the next `synchronize`
 /// returns errors that occur while the kernel runs.

@@ -252,9 +252,10 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     };
     for (arg, passing) in abi.args.iter().zip(&passings) {
         // The guarantees of reference types hold for the whole grid, and enable `ld.global.nc`
-        // among others. `nonnull` is omitted, because hosts pass null for empty slices.
+        // among others. For an empty slice, `cust` passes an aligned address and not null.
         let promised = |attrs: &ArgAttributes| ParamAttrs {
             noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
+            nonnull: cx.optimizes() && attrs.regular.contains(ArgAttribute::NonNull),
             readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
             ..ParamAttrs::default()
         };

@@ -1,4 +1,4 @@
-//! Alignments, packed structs, unions, and dynamic shared memory of any size.
+//! Alignments, packed structs, unions, empty slices, and dynamic shared memory of any size.
 
 #![forbid(unsafe_code)]
 
@@ -62,6 +62,66 @@ fn dynamic_memory_has_whole_elements() -> Outcome {
     for bytes in [1 << 20, i32::MAX as u32 + 1, u32::MAX] {
         let launched = kernel.launch(&stream, (1, 4, bytes), layouts::dynamic::args(&mut to));
         assert!(matches!(launched, Err(Error::SharedMemory(_))), "{bytes}");
+    }
+    Ok(())
+}
+
+/// No parameter is null or misaligned, even if it refers to no elements.
+#[test]
+fn empty_slices_are_references() -> Outcome {
+    let _device = cust::init_auto()?;
+    let module = KERNELS.load()?;
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let kernel = module.kernel::<layouts::present>()?;
+    for len in [0, 1] {
+        let n = len as u32;
+        let expected = [[1; 8], [n; 8], [n; 8]];
+
+        let slice = DeviceBuffer::from_slice(&vec![1u64; len])?;
+        let lines = DeviceBuffer::from_slice(&vec![Line(1); len])?;
+        let mut outputs = [(); 6].map(|()| DeviceBuffer::<u64>::zeroed(len).expect("it fits"));
+        let mut to = DeviceBuffer::from_slice(&[[[7u32; 8]; 3]])?;
+        let [linear, block, matrix, volume, rows, columns] = &mut outputs;
+        let args = layouts::present::args(
+            &slice,
+            &lines,
+            linear,
+            block,
+            matrix.rows_mut(2),
+            volume.volume_mut(2, 2),
+            rows.rows_mut(2),
+            columns.rows_mut(2),
+            &mut to,
+        );
+        kernel.launch(&stream, (1, 1), args)?;
+        assert_eq!(
+            to.as_host_vec()?,
+            [expected],
+            "{len} elements on the device"
+        );
+
+        let (slice, lines) = (vec![1u64; len], vec![Line(1); len]);
+        let mut outputs = [(); 6].map(|()| vec![0u64; len]);
+        for on_cpu in [false, true] {
+            let mut to = [[[7u32; 8]; 3]];
+            let [linear, block, matrix, volume, rows, columns] = &mut outputs;
+            let args = layouts::present::args(
+                &slice,
+                &lines,
+                linear,
+                block,
+                matrix.rows_mut(2),
+                volume.volume_mut(2, 2),
+                rows.rows_mut(2),
+                columns.rows_mut(2),
+                &mut to,
+            );
+            match on_cpu {
+                false => kernel.launch(&stream, (1, 1), args)?,
+                true => cust::launch_cpu((1, 1), args)?,
+            }
+            assert_eq!(to, [expected], "{len} elements on the host, CPU: {on_cpu}");
+        }
     }
     Ok(())
 }

@@ -81,6 +81,12 @@ pub unsafe fn alias_atomics(a: &AtomicU32, b: &AtomicU32, to: *mut u32) {
     }
 }
 
+/// An optional reference is null if there is none.
+#[kernel]
+pub unsafe fn optional(a: Option<&u32>, to: *mut u32) {
+    unsafe { *to = a.copied().unwrap_or(7) }
+}
+
 /// Nobody may write to it.
 #[kernel]
 pub fn reads_slice(from: &[u32], mut to: PerThread<u32>) {

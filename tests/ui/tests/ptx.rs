@@ -268,7 +268,8 @@ fn attributes_are_right() {
             ("unique", "noalias", "readonly"),
             ("cells", "nonnull", "readonly"),
             ("cells", "nonnull", "noalias"),
-            ("reads_slice", "readonly", "nonnull"),
+            ("reads_slice", "noalias nonnull readonly", "dereferenceable"),
+            ("optional", "@optional(", "nonnull"),
             ("reads_atomic", "@reads_atomic(", "readonly"),
             ("flag", "zeroext", "signext"),
         ] {

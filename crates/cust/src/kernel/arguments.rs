@@ -38,16 +38,11 @@ pub(super) enum Shape {
 
 impl<'a> Range<'a> {
     pub(super) fn new<T>(range: RangeOnDevice<'a, T>, shape: Shape, access: Access) -> Range<'a> {
-        // Rust references are never null, even if they refer to zero bytes.
-        let address = match range.address {
-            0 => align_of::<T>() as u64,
-            address => address,
-        };
         Range {
             volume: Volume {
                 rows: Rows {
                     elements: Elements {
-                        address,
+                        address: range.kernel_address(),
                         len: range.len as u64,
                     },
                     ..Rows::default()

@@ -150,9 +150,10 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
         self.len == 0
     }
 
-    /// Returns the address of the first element, for kernel arguments.
+    /// Returns the address of the first element, for kernel arguments. It is aligned and not null
+    /// even if the buffer is empty.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
-        DevicePointer::from_raw(self.address)
+        DevicePointer::from_raw(self.range().kernel_address())
     }
 
     /// Borrows all elements as a slice.

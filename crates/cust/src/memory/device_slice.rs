@@ -43,6 +43,15 @@ impl<'a, T> RangeOnDevice<'a, T> {
         self.tracker.context()
     }
 
+    /// Returns the address for kernels: aligned and not null even if the range is empty, because
+    /// Rust references are never null.
+    pub(crate) fn kernel_address(&self) -> CUdeviceptr {
+        match self.address {
+            0 => align_of::<T>() as u64,
+            address => address,
+        }
+    }
+
     /// Returns the elements from `start` to `end`.
     fn part(self, start: usize, end: usize) -> Self {
         let address = self.address + (start * size_of::<T>()) as u64;
@@ -156,9 +165,10 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
         self.range.len == 0
     }
 
-    /// Returns the address of the first element, for kernel arguments.
+    /// Returns the address of the first element, for kernel arguments. It is aligned and not null
+    /// even if the slice is empty.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
-        DevicePointer::from_raw(self.range.address)
+        DevicePointer::from_raw(self.range.kernel_address())
     }
 
     /// Returns a range of the elements.
@@ -262,9 +272,10 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
         self.range.len == 0
     }
 
-    /// Returns the address of the first element, for kernel arguments.
+    /// Returns the address of the first element, for kernel arguments. It is aligned and not null
+    /// even if the slice is empty.
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
-        DevicePointer::from_raw(self.range.address)
+        DevicePointer::from_raw(self.range.kernel_address())
     }
 
     /// Borrows the elements as a shared slice.

@@ -11,6 +11,7 @@ use core::hint::black_box;
 use cuda_std::AnyBits;
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Dynamic, Shared};
+use cuda_std::{PerBlock, PerColumn, PerRow, PerThread2d, PerThread3d};
 use cust_core::DeviceCopy;
 
 /// Its alignment is larger than that of any instruction's operand.
@@ -97,4 +98,62 @@ pub fn dynamic(#[shared] mut all: Shared<Dynamic<[u16; 3]>>, mut to: PerThread<u
     });
     let sum = all.read(|all| all.iter().flatten().map(|&x| u32::from(x)).sum::<u32>());
     to.each(|_, to| *to = sum + 1000 * own);
+}
+
+/// Whether references are present, to any number of elements in each kind of parameter: references
+/// to the slices, whose tests the compiler does not see, references to first elements, and
+/// subslices.
+#[kernel]
+pub fn present(
+    slice: &[u64],
+    lines: &[Line],
+    mut linear: PerThread<u64>,
+    mut block: PerBlock<u64>,
+    mut matrix: PerThread2d<u64>,
+    mut volume: PerThread3d<u64>,
+    mut rows: PerRow<u64>,
+    mut columns: PerColumn<u64>,
+    mut to: PerThread<[[u32; 8]; 3]>,
+) {
+    let whole = [
+        black_box(Some(slice)).is_some(),
+        black_box(Some(lines)).is_some(),
+        Some(slice).is_some(),
+        slice.get(..0).is_some(),
+        slice.split_at_checked(0).is_some(),
+        slice.iter().zip(lines).len() == lines.len(),
+        is_aligned(slice),
+        is_aligned(lines),
+    ];
+    let first = [
+        slice.first().is_some(),
+        slice.chunks_exact(1).next().is_some(),
+        slice.iter().zip(lines).next().is_some(),
+        lines.first().is_some(),
+        lines.split_first().is_some(),
+        black_box(slice.get(0)).is_some(),
+        black_box(lines.last()).is_some(),
+        lines.windows(1).next().is_some(),
+    ];
+    let column = columns.own().next().map(|(_, mut column)| {
+        let by_iterator = column.iter_mut().next().is_some();
+        [by_iterator, column.get(0).is_some()]
+    });
+    let [by_iterator, by_index] = column.unwrap_or_default();
+    let written = [
+        linear.own().next().is_some(),
+        linear.first().is_some(),
+        block.own().next().is_some(),
+        matrix.own().next().is_some(),
+        volume.own().next().is_some(),
+        rows.own().next().is_some_and(|(_, row)| !row.is_empty()),
+        by_iterator,
+        by_index,
+    ];
+    to.each(|_, to| *to = [whole, first, written].map(|all| all.map(u32::from)));
+}
+
+/// Returns whether the address is a multiple of the alignment, unknown to the compiler.
+fn is_aligned<T>(slice: &[T]) -> bool {
+    black_box(slice.as_ptr().addr()).is_multiple_of(black_box(align_of::<T>()))
 }
