@@ -508,6 +508,19 @@ impl Module {
         }
     }
 
+    /// Removes all values of a predecessor but the first from the phis of a block.
+    pub(crate) fn merge_incoming(&mut self, block: Block, predecessor: Block) {
+        for inst in self.block(block).insts.clone() {
+            match self.inst_mut(inst).map(|data| &mut data.kind) {
+                Some(InstKind::Phi(incoming)) => {
+                    let mut first = true;
+                    incoming.retain(|&(_, from)| from != predecessor || std::mem::take(&mut first));
+                }
+                _ => break,
+            }
+        }
+    }
+
     /// Appends an instruction to a block without checking it; see [`crate::Builder`].
     pub(crate) fn push_inst(
         &mut self,

@@ -61,6 +61,11 @@ pub struct Pass {
 /// The passes, in the order in which the compiler runs them.
 pub const PASSES: &[Pass] = &[
     Pass {
+        name: "prune",
+        about: "removes branches on constants and the blocks that they skip",
+        run: |module| module.funcs().for_each(|func| prune(module, func)),
+    },
+    Pass {
         name: "remove_unreachable_blocks",
         about: "removes unreachable blocks",
         run: remove_unreachable_blocks,

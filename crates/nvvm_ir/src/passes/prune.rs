@@ -48,12 +48,14 @@ fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block)
         .inst(terminator)
         .map(|inst| inst.kind.successors())
         .unwrap_or_default();
-    // A phi has one value for each edge.
+    // A phi has one value for each edge: none is left to the other successors, and one to the
+    // target, even if several edges led there.
     for successor in left {
         if successor == target {
-            continue;
+            module.merge_incoming(successor, block);
+        } else {
+            module.retain_incoming(successor, |from| from != block);
         }
-        module.retain_incoming(successor, |from| from != block);
     }
     if let Some(inst) = module.inst_mut(terminator) {
         inst.kind = InstKind::Br(target);
