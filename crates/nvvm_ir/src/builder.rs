@@ -77,13 +77,11 @@ impl<'m> Builder<'m> {
     /// Appends a `ret`.
     pub fn ret(&mut self, value: Option<Value>) -> Value {
         let func = self.module.block(self.block).func;
-        let TypeKind::Func { ret, .. } = *self.module.types.kind(self.module.func(func).sig) else {
-            unreachable!("a function's type is a signature")
-        };
         let void = self.module.types.void();
         let ty = value.map_or(void, |v| self.module.ty(v));
+        let sig = self.module.types.kind(self.module.func(func).sig);
         check!(
-            ty == ret,
+            matches!(*sig, TypeKind::Func { ret, .. } if ty == ret),
             "ret: the value is not of the function's return type"
         );
         self.push_void(InstKind::Ret(value))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::inst::{InstData, InstKind, ParamAttrs};
+use crate::inst::{Call, InstData, InstKind, ParamAttrs};
 use crate::metadata::{DbgDeclare, Di, DiNode};
 use crate::types::{AddrSpace, Type, TypeKind, Types};
 use crate::value::{Block, Const, Func, Global, Value, ValueData, ValueKind};
@@ -200,6 +200,14 @@ impl Module {
     pub fn inst_mut(&mut self, value: Value) -> Option<&mut InstData> {
         match &mut self.values[value.index()].kind {
             ValueKind::Inst(inst) => Some(inst),
+            _ => None,
+        }
+    }
+
+    /// Returns the call that a value is the result of, for modification.
+    pub(crate) fn call_mut(&mut self, value: Value) -> Option<&mut Call> {
+        match &mut self.inst_mut(value)?.kind {
+            InstKind::Call(call) => Some(call),
             _ => None,
         }
     }

@@ -379,7 +379,7 @@ impl<'m> Writer<'m> {
             variadic,
         } = *m.types.kind(data.sig)
         else {
-            unreachable!("a function's type is a signature")
+            return self.s("<function with a type that is not a signature>");
         };
         self.param_attrs_before(&data.ret_attrs);
         if self.for_llvm {

@@ -143,10 +143,47 @@ pub(super) fn atom_sem(ordering: Ordering) -> &'static str {
     }
 }
 
+/// A read-modify-write operation that PTX has.
+#[derive(Copy, Clone)]
+pub(super) struct Atom {
+    /// PTX's name.
+    name: &'static str,
+    /// The letter of PTX's type.
+    kind: char,
+    /// Whether the operand is negated before.
+    negate: bool,
+}
+
+impl Atom {
+    /// Returns PTX's operation, or `None` for `nand`.
+    pub(super) fn of(op: RmwOp) -> Option<Atom> {
+        let (name, kind) = match op {
+            RmwOp::Xchg => ("exch", 'b'),
+            RmwOp::Add | RmwOp::Sub => ("add", 'u'),
+            RmwOp::And => ("and", 'b'),
+            RmwOp::Or => ("or", 'b'),
+            RmwOp::Xor => ("xor", 'b'),
+            RmwOp::Max => ("max", 's'),
+            RmwOp::Min => ("min", 's'),
+            RmwOp::UMax => ("max", 'u'),
+            RmwOp::UMin => ("min", 'u'),
+            RmwOp::FAdd => ("add", 'f'),
+            RmwOp::Nand => return None,
+        };
+        let negate = op == RmwOp::Sub;
+        Some(Atom { name, kind, negate })
+    }
+
+    /// Returns whether an operand of ones keeps the previous value, rather than one of zeros.
+    pub(super) fn keeps_ones(self) -> bool {
+        self.name == "and"
+    }
+}
+
 /// Emits `atom.SEM.SCOPE.OP` of 32 or 64 bits, or an exchange of 128 bits.
 pub(super) fn one_atom(
     rw: &mut Rewriter,
-    op: RmwOp,
+    atom: Atom,
     place: Place,
     value: Value,
     sem: &str,
@@ -162,34 +199,22 @@ pub(super) fn one_atom(
         );
         return pair_asm(rw, template, "=l,=l,l,l,l", &[place.ptr, low, high]);
     }
-    if op == RmwOp::FAdd {
-        let letter = if width == 32 { "f" } else { "d" };
-        let template = format!("{prefix}.add.f{width} $0, [$1], $2;");
-        return rw.memory_asm(
-            template,
-            &format!("={letter},l,{letter}"),
-            ty,
-            &[place.ptr, value],
-        );
-    }
-    let (name, kind) = match op {
-        RmwOp::Xchg => ("exch", 'b'),
-        RmwOp::Add | RmwOp::Sub => ("add", 'u'),
-        RmwOp::And => ("and", 'b'),
-        RmwOp::Or => ("or", 'b'),
-        RmwOp::Xor => ("xor", 'b'),
-        RmwOp::Max => ("max", 's'),
-        RmwOp::Min => ("min", 's'),
-        RmwOp::UMax => ("max", 'u'),
-        RmwOp::UMin => ("min", 'u'),
-        RmwOp::Nand | RmwOp::FAdd => unreachable!("treated before"),
+    let Atom { name, kind, negate } = atom;
+    let mut raw = if kind == 'f' {
+        value
+    } else {
+        to_raw(rw, value)
     };
-    let mut raw = to_raw(rw, value);
-    if op == RmwOp::Sub {
+    if negate {
         let zero = rw.int(ty, 0);
         raw = rw.bin(BinOp::Sub, zero, raw);
     }
-    let letter = if width == 32 { "r" } else { "l" };
+    let letter = match (kind, width) {
+        ('f', 32) => "f",
+        ('f', _) => "d",
+        (_, 32) => "r",
+        _ => "l",
+    };
     let template = format!("{prefix}.{name}.{kind}{width} $0, [$1], $2;");
     let raw_ty = rw.ty(raw);
     let old = rw.memory_asm(

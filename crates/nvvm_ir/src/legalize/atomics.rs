@@ -10,7 +10,7 @@
 //! suffices. If a pointer may point to local memory, `in_space` emits a check at run time.
 
 use super::atom_ptx::{
-    Place, atom_sem, fence, from_raw, one_atom, one_cas, raw_load, raw_store, to_raw,
+    Atom, Place, atom_sem, fence, from_raw, one_atom, one_cas, raw_load, raw_store, to_raw,
 };
 use super::cas_loop;
 use super::rewriter::Rewriter;
@@ -127,34 +127,29 @@ pub(super) fn in_space(
 }
 
 /// Legalizes a fence between threads.
-pub(super) fn legalize_fence(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Fence { ordering, scope } = *kind else {
-        unreachable!("the rule chose a fence")
-    };
+pub(super) fn legalize_fence(
+    rw: &mut Rewriter,
+    ty: Type,
+    ordering: Ordering,
+    scope: Scope,
+) -> Value {
     fence(rw, ordering, scope);
     rw.module.const_undef(ty)
 }
 
-/// Legalizes an atomic load.
-pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Load { ptr, access } = *kind else {
-        unreachable!("the rule chose a load")
-    };
-    let Some((ordering, scope)) = access.atomic else {
-        unreachable!("and an atomic one")
-    };
+/// Legalizes an atomic load. `access` has its other properties.
+pub(super) fn legalize_load(
+    rw: &mut Rewriter,
+    ty: Type,
+    ptr: Value,
+    (ordering, scope): (Ordering, Scope),
+    access: MemAccess,
+) -> Value {
     if width(rw, ty).is_none() {
         return refuse(rw, ty, ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        return rw.load(
-            ty,
-            ptr,
-            MemAccess {
-                atomic: None,
-                ..access
-            },
-        );
+        return rw.load(ty, ptr, access);
     }
     let raw_ty = raw_ty(rw, ty);
     let place = strong_place(rw, ptr, scope);
@@ -170,27 +165,20 @@ pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
     from_raw(rw, raw, ty)
 }
 
-/// Legalizes an atomic store.
-pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Store { value, ptr, access } = *kind else {
-        unreachable!("the rule chose a store")
-    };
-    let Some((ordering, scope)) = access.atomic else {
-        unreachable!("and an atomic one")
-    };
+/// Legalizes an atomic store. `access` has its other properties.
+pub(super) fn legalize_store(
+    rw: &mut Rewriter,
+    ty: Type,
+    (value, ptr): (Value, Value),
+    (ordering, scope): (Ordering, Scope),
+    access: MemAccess,
+) -> Value {
     let value_ty = rw.ty(value);
     if width(rw, value_ty).is_none() {
         return refuse(rw, ty, value_ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        rw.store(
-            value,
-            ptr,
-            MemAccess {
-                atomic: None,
-                ..access
-            },
-        );
+        rw.store(value, ptr, access);
         return rw.module.const_undef(ty);
     }
     let raw = to_raw(rw, value);
@@ -225,17 +213,13 @@ fn strong_place(rw: &mut Rewriter, ptr: Value, scope: Scope) -> Place {
 }
 
 /// Legalizes an atomic read-modify-write operation.
-pub(super) fn legalize_rmw(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::AtomicRmw {
-        op,
-        ptr,
-        value,
-        ordering,
-        scope,
-    } = *kind
-    else {
-        unreachable!("the rule chose a read-modify-write")
-    };
+pub(super) fn legalize_rmw(
+    rw: &mut Rewriter,
+    ty: Type,
+    op: RmwOp,
+    (ptr, value): (Value, Value),
+    (ordering, scope): (Ordering, Scope),
+) -> Value {
     let Some(width) = width(rw, ty) else {
         return refuse(rw, ty, ty);
     };
@@ -306,33 +290,27 @@ fn shared_rmw(
     let ty = rw.ty(value);
     let width = width(rw, ty).expect("checked before");
     let float = rw.module.types.is_float(ty);
-    if width <= 16 {
-        let raw_ty = raw_ty(rw, ty);
-        let old = if float || rw.bits(ty) == 1 || !matches!(op, RmwOp::And | RmwOp::Or | RmwOp::Xor)
-        {
-            cas_loop::narrow_rmw(rw, place, raw_ty, ordering, |rw, old| {
-                let old = from_raw(rw, old, ty);
-                let new = combine(rw, op, old, value);
-                to_raw(rw, new)
-            })
-        } else {
-            cas_loop::narrow_bitwise(rw, op, place, value, ordering)
-        };
-        return from_raw(rw, old, ty);
-    }
-    if op == RmwOp::Nand || width == 128 && op != RmwOp::Xchg {
-        let raw_ty = raw_ty(rw, ty);
-        let old = cas_loop::wide_rmw(rw, place, raw_ty, ordering, |rw, old| {
-            let old = from_raw(rw, old, ty);
-            let new = combine(rw, op, old, value);
-            to_raw(rw, new)
-        });
-        return from_raw(rw, old, ty);
-    }
-    if ordering == Ordering::SeqCst {
-        fence(rw, Ordering::SeqCst, place.scope);
-    }
-    one_atom(rw, op, place, value, atom_sem(ordering))
+    let raw_ty = raw_ty(rw, ty);
+    let new = |rw: &mut Rewriter, old| {
+        let old = from_raw(rw, old, ty);
+        let new = combine(rw, op, old, value);
+        to_raw(rw, new)
+    };
+    let bitwise = !float && rw.bits(ty) != 1;
+    let old = match (Atom::of(op), width, op) {
+        (Some(atom), ..=16, RmwOp::And | RmwOp::Or | RmwOp::Xor) if bitwise => {
+            cas_loop::narrow_bitwise(rw, atom, place, value, ordering)
+        }
+        (_, ..=16, _) => cas_loop::narrow_rmw(rw, place, raw_ty, ordering, new),
+        (Some(atom), 17..=64, _) | (Some(atom), _, RmwOp::Xchg) => {
+            if ordering == Ordering::SeqCst {
+                fence(rw, Ordering::SeqCst, place.scope);
+            }
+            return one_atom(rw, atom, place, value, atom_sem(ordering));
+        }
+        _ => cas_loop::wide_rmw(rw, place, raw_ty, ordering, new),
+    };
+    from_raw(rw, old, ty)
 }
 
 /// Returns an ordering that suffices for both outcomes of a compare-and-exchange.
@@ -347,18 +325,14 @@ fn both_outcomes(success: Ordering, failure: Ordering) -> Ordering {
 }
 
 /// Legalizes an atomic compare-and-exchange, whose result is `{previous, equal}`.
-pub(super) fn legalize_cmpxchg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::CmpXchg {
-        ptr,
-        expected,
-        new,
-        success,
-        failure,
-        scope,
-    } = *kind
-    else {
-        unreachable!("the rule chose a compare-and-exchange")
-    };
+pub(super) fn legalize_cmpxchg(
+    rw: &mut Rewriter,
+    ty: Type,
+    ptr: Value,
+    [expected, new]: [Value; 2],
+    (success, failure): (Ordering, Ordering),
+    scope: Scope,
+) -> Value {
     let value_ty = rw.ty(new);
     let Some(width) = width(rw, value_ty) else {
         return refuse(rw, ty, value_ty);

@@ -4,9 +4,8 @@
 //! Double rounding is harmless for the basic operations, because single precision has more than
 //! twice the significand bits. Operations for which it would be harmful are rejected.
 
-use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;
-use super::fp128::each_lane;
+use super::lanes::each_current_lane;
 use super::odd_ints::{extend_sign, keep_low};
 use super::rewriter::Rewriter;
 use super::types::{Class, class};
@@ -66,12 +65,9 @@ fn narrow_double(rw: &mut Rewriter, value: Value) -> Value {
 }
 
 /// Legalizes arithmetic.
-pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
-        unreachable!("the rule chose one")
-    };
+pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, op: BinOp, operands: [Value; 2]) -> Value {
     let ty = rw.new_ty(ty);
-    each_lane(rw, ty, &[lhs, rhs], |rw, _, args| {
+    each_current_lane(rw, ty, &operands, |rw, _, args| {
         let lhs = widen(rw, args[0]);
         let rhs = widen(rw, args[1]);
         let result = rw.bin(op, lhs, rhs);
@@ -80,11 +76,13 @@ pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
 }
 
 /// Legalizes a comparison.
-pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FCmp { pred, lhs, rhs } = *kind else {
-        unreachable!("the rule chose one")
-    };
-    each_lane(rw, ty, &[lhs, rhs], |rw, _, args| {
+pub(super) fn legalize_fcmp(
+    rw: &mut Rewriter,
+    ty: Type,
+    pred: FloatPred,
+    operands: [Value; 2],
+) -> Value {
+    each_current_lane(rw, ty, &operands, |rw, _, args| {
         let lhs = widen(rw, args[0]);
         let rhs = widen(rw, args[1]);
         rw.fcmp(pred, lhs, rhs)
@@ -92,17 +90,14 @@ pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 }
 
 /// Legalizes a conversion from or to `bf16`.
-pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else {
-        unreachable!("the rule chose a conversion")
-    };
+pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, op: CastOp, value: Value) -> Value {
     let (from, new_ty) = (rw.old_ty(value), rw.new_ty(ty));
     let to_brain = class(rw, ty) == Class::Brain;
     let other = if to_brain { from } else { ty };
     let (other_bits, other_class) = (rw.bits(other), class(rw, other));
     let float = rw.module.types.intern(TypeKind::Float);
     let double = rw.module.types.intern(TypeKind::Double);
-    each_lane(rw, new_ty, &[value], |rw, ty, args| {
+    each_current_lane(rw, new_ty, &[value], |rw, ty, args| {
         let value = args[0];
         match op {
             _ if other_class == Class::Quad => {
@@ -149,12 +144,16 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 }
 
 /// Legalizes an intrinsic.
-pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_intrinsic(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     use Intrinsic::*;
-    let (intrinsic, args) = intrinsic_call(kind);
     let new_ty = rw.new_ty(ty);
     let bits = rw.bits(ty);
-    each_lane(rw, new_ty, args, |rw, ty, args| match intrinsic {
+    each_current_lane(rw, new_ty, args, |rw, ty, args| match intrinsic {
         Fabs => rw.bin_int(BinOp::And, args[0], 0x7FFF),
         Copysign => {
             let magnitude = rw.bin_int(BinOp::And, args[0], 0x7FFF);

@@ -7,17 +7,6 @@ use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
-/// Returns the intrinsic of a call and the call's arguments.
-pub(super) fn intrinsic_call(kind: &InstKind) -> (Intrinsic, &[Value]) {
-    match kind {
-        InstKind::Call(call) => match call.callee {
-            Callee::Intrinsic(intrinsic) => (intrinsic, &call.args),
-            _ => unreachable!("the rule chose a call of an intrinsic"),
-        },
-        _ => unreachable!("the rule chose a call"),
-    }
-}
-
 /// Splits an i128 into i64 halves: low, high.
 pub(super) fn halves(rw: &mut Rewriter, value: Value) -> (Value, Value) {
     let i64 = rw.int_ty(64);
@@ -36,8 +25,12 @@ pub(super) fn join(rw: &mut Rewriter, low: Value, high: Value) -> Value {
 }
 
 /// Legalizes `ctpop`, `ctlz` and `cttz` of 128 bits and of 1 bit.
-pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_count(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     if rw.bits(ty) == 1 {
         return if intrinsic == Intrinsic::Ctpop {
             args[0]
@@ -69,8 +62,7 @@ pub(super) fn legalize_count(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
 }
 
 /// Legalizes `bswap` of 128 bits, and of 8 bits, which is the identity.
-pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (_, args) = intrinsic_call(kind);
+pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, _: Intrinsic, args: &[Value]) -> Value {
     if rw.bits(ty) == 8 {
         return args[0];
     }
@@ -83,8 +75,12 @@ pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
 
 /// Legalizes `fshl` and `fshr` of 128 bits. The operand whose shift distance may be the whole width
 /// is shifted by one first, so that no single shift reaches the width.
-pub(super) fn legalize_funnel_shift(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_funnel_shift(
+    rw: &mut Rewriter,
+    _: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     let last = u128::from(rw.bits(rw.ty(args[0]))) - 1;
     let by = rw.bin_int(BinOp::And, args[2], last);
     let rest = rw.bin_int(BinOp::Xor, by, last);
@@ -101,8 +97,7 @@ pub(super) fn legalize_funnel_shift(rw: &mut Rewriter, _: Type, kind: &InstKind)
 }
 
 /// Legalizes `abs`; the absolute value of the smallest integer is itself.
-pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (_, args) = intrinsic_call(kind);
+pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, args: &[Value]) -> Value {
     let zero = rw.int(ty, 0);
     let negative = rw.icmp(IntPred::Slt, args[0], zero);
     let negated = rw.bin(BinOp::Sub, zero, args[0]);
@@ -110,8 +105,7 @@ pub(super) fn legalize_abs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Valu
 }
 
 /// Legalizes `smax`, `smin`, `umax` and `umin`.
-pub(super) fn legalize_min_max(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_min_max(rw: &mut Rewriter, intrinsic: Intrinsic, args: &[Value]) -> Value {
     let pred = match intrinsic {
         Intrinsic::SMax => IntPred::Sgt,
         Intrinsic::SMin => IntPred::Slt,

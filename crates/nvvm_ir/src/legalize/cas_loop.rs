@@ -3,7 +3,7 @@
 //!
 //! The loop itself is relaxed; a fence before it releases, and a fence after it acquires.
 
-use super::atom_ptx::{Place, atom_sem, fence, one_atom, one_cas, raw_load};
+use super::atom_ptx::{Atom, Place, atom_sem, fence, one_atom, one_cas, raw_load};
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::types::Type;
@@ -36,23 +36,16 @@ pub(super) fn wide_rmw(
     let (again, done) = (rw.new_block("cas"), rw.new_block("cas_done"));
     rw.br(again);
     rw.go_to(again);
-    let old = rw.emit(ty, InstKind::Phi(vec![(first, start)]));
+    let old = rw.emit(ty, InstKind::Phi(Vec::new()));
     let new = new(rw, old);
     let seen = one_cas(rw, place, old, new, "relaxed");
     let same = rw.icmp(IntPred::Eq, seen, old);
     let end = rw.block();
-    add_incoming(rw, old, seen, end);
+    rw.set_incoming(old, vec![(first, start), (seen, end)]);
     rw.cond_br(same, done, again);
     rw.go_to(done);
     fence_after(rw, place, ordering);
     old
-}
-
-fn add_incoming(rw: &mut Rewriter, phi: Value, value: Value, from: crate::value::Block) {
-    let Some(InstKind::Phi(incoming)) = rw.module.inst_mut(phi).map(|data| &mut data.kind) else {
-        unreachable!("the loop opens with a phi")
-    };
-    incoming.push((value, from));
 }
 
 /// A field of 8 or 16 bits: the word that contains it, the shift from the word's lowest bit, and
@@ -129,7 +122,7 @@ pub(super) fn narrow_rmw(
 /// the word, so no loop is needed.
 pub(super) fn narrow_bitwise(
     rw: &mut Rewriter,
-    op: RmwOp,
+    atom: Atom,
     place: Place,
     value: Value,
     ordering: Ordering,
@@ -137,14 +130,14 @@ pub(super) fn narrow_bitwise(
     let ty = rw.ty(value);
     let field = Field::new(rw, place, ty);
     let mut operand = field.put(rw, value);
-    if op == RmwOp::And {
+    if atom.keeps_ones() {
         let outside = rw.not(field.mask);
         operand = rw.bin(BinOp::Or, operand, outside);
     }
     if ordering == Ordering::SeqCst {
         fence(rw, ordering, place.scope);
     }
-    let word = one_atom(rw, op, field.word, operand, atom_sem(ordering));
+    let word = one_atom(rw, atom, field.word, operand, atom_sem(ordering));
     field.get(rw, word)
 }
 
@@ -167,7 +160,7 @@ pub(super) fn narrow_cas(
     let done = rw.new_block("cas_done");
     rw.br(again);
     rw.go_to(again);
-    let word = rw.emit(i32, InstKind::Phi(vec![(first, start)]));
+    let word = rw.emit(i32, InstKind::Phi(Vec::new()));
     let old = field.get(rw, word);
     let equal = rw.icmp(IntPred::Eq, old, expected);
     rw.cond_br(equal, attempt, done);
@@ -176,7 +169,7 @@ pub(super) fn narrow_cas(
     let seen = one_cas(rw, field.word, word, written, "relaxed");
     let same = rw.icmp(IntPred::Eq, seen, word);
     let end = rw.block();
-    add_incoming(rw, word, seen, end);
+    rw.set_incoming(word, vec![(first, start), (seen, end)]);
     rw.cond_br(same, done, again);
     rw.go_to(done);
     fence_after(rw, place, ordering);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::bits::intrinsic_call;
+use super::lanes::each_lane;
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
@@ -33,7 +33,7 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
     if candidates.is_empty() {
         return;
     }
-    let mut folded: HashSet<Value> = candidates.iter().copied().collect();
+    let mut folded: HashSet<Value> = candidates.iter().map(|&(inst, _)| inst).collect();
     for &block in &module.func(func).blocks {
         for data in module
             .block(block)
@@ -48,14 +48,13 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
             }
         }
     }
-    for inst in candidates {
+    for (inst, sign) in candidates {
         if !folded.contains(&inst) {
             continue;
         }
         let ty = module.ty(inst);
-        let data = module.inst(inst).expect("instructions were collected");
-        let kind = match &data.kind {
-            &InstKind::FNeg(rhs) => {
+        let kind = match sign {
+            Sign::Negation(rhs) => {
                 let scalar = module.types.scalar(ty);
                 let sign = 1 << (module.types.bits(scalar) - 1);
                 let zero = module.const_float_bits(scalar, sign);
@@ -70,8 +69,7 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
                     flags: Flags::default(),
                 }
             }
-            InstKind::Call(call) => {
-                let mut call = call.clone();
+            Sign::AbsoluteValue(mut call) => {
                 let double = *module.types.kind(ty) == TypeKind::Double;
                 let name = if double {
                     "llvm.nvvm.fabs.d"
@@ -81,30 +79,42 @@ pub(super) fn fold_signs(module: &mut Module, func: Func) {
                 call.callee = Callee::Value(super::emit::declared(module, name, call.sig));
                 InstKind::Call(call)
             }
-            _ => unreachable!("only negations and absolute values were collected"),
         };
-        module.inst_mut(inst).expect("it is one").kind = kind;
+        if let Some(data) = module.inst_mut(inst) {
+            data.kind = kind;
+        }
     }
 }
 
+/// An operation that changes only the sign bit.
+enum Sign {
+    /// The negation of this value.
+    Negation(Value),
+    /// This call of `fabs`.
+    AbsoluteValue(Box<Call>),
+}
+
 /// Returns a function's negations and absolute values in single and double precision.
-fn foldable(module: &Module, func: Func) -> Vec<Value> {
-    let is_foldable = |&inst: &Value| {
-        let Some(data) = module.inst(inst) else {
-            return false;
-        };
+fn foldable(module: &Module, func: Func) -> Vec<(Value, Sign)> {
+    let sign = |inst: Value| {
         let fits = |ty| matches!(module.types.kind(ty), TypeKind::Float | TypeKind::Double);
-        match &data.kind {
-            InstKind::FNeg(_) => fits(module.types.scalar(module.ty(inst))),
-            InstKind::Call(call) => {
-                call.callee == Callee::Intrinsic(Intrinsic::Fabs) && fits(module.ty(inst))
+        match &module.inst(inst)?.kind {
+            InstKind::FNeg(value) if fits(module.types.scalar(module.ty(inst))) => {
+                Some(Sign::Negation(*value))
             }
-            _ => false,
+            InstKind::Call(call)
+                if call.callee == Callee::Intrinsic(Intrinsic::Fabs) && fits(module.ty(inst)) =>
+            {
+                Some(Sign::AbsoluteValue(call.clone()))
+            }
+            _ => None,
         }
     };
     let blocks = &module.func(func).blocks;
     let insts = blocks.iter().flat_map(|&block| &module.block(block).insts);
-    insts.copied().filter(is_foldable).collect()
+    insts
+        .filter_map(|&inst| Some((inst, sign(inst)?)))
+        .collect()
 }
 
 /// Returns whether an operation's result is independent of the signs of NaN operands.
@@ -124,20 +134,15 @@ fn is_arithmetic(kind: &InstKind) -> bool {
 
 /// Flips the sign bit, including that of a NaN. PTX's `neg` returns a canonical NaN, but Rust
 /// preserves the payload.
-pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FNeg(value) = *kind else {
-        unreachable!("the rule chose a negation")
-    };
-    if rw.vector_len(ty).is_some() {
-        return super::lanes::scalarize(rw, ty, kind);
-    }
-    let mask = sign_bit(rw, ty);
-    on_bits(rw, ty, value, BinOp::Xor, mask)
+pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
+    each_lane(rw, ty, &[value], |rw, ty, args| {
+        let mask = sign_bit(rw, ty);
+        on_bits(rw, ty, args[0], BinOp::Xor, mask)
+    })
 }
 
 /// Clears the sign bit; see [`legalize_fneg`].
-pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (_, args) = intrinsic_call(kind);
+pub(super) fn legalize_fabs(rw: &mut Rewriter, ty: Type, _: Intrinsic, args: &[Value]) -> Value {
     let mask = sign_bit(rw, ty) - 1;
     on_bits(rw, ty, args[0], BinOp::And, mask)
 }
@@ -171,8 +176,12 @@ fn on_bits(rw: &mut Rewriter, ty: Type, value: Value, op: BinOp, mask: u128) -> 
 }
 
 /// Combines the magnitude of the first operand with the sign bit of the second.
-pub(super) fn legalize_copysign(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (_, args) = intrinsic_call(kind);
+pub(super) fn legalize_copysign(
+    rw: &mut Rewriter,
+    ty: Type,
+    _: Intrinsic,
+    args: &[Value],
+) -> Value {
     copysign(rw, ty, args[0], args[1])
 }
 
@@ -208,13 +217,7 @@ fn is_half(rw: &Rewriter, ty: Type) -> bool {
 
 /// Calls libdevice's remainder, which is exact. The remainder of fp16 values is an fp16 value, so
 /// single precision suffices for them.
-pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { lhs, rhs, .. } = *kind else {
-        unreachable!("the rule chose a remainder")
-    };
-    if rw.vector_len(ty).is_some() {
-        return super::lanes::scalarize(rw, ty, kind);
-    }
+pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, operands: [Value; 2]) -> Value {
     let remainder = |rw: &mut Rewriter, ty, args: &[Value]| {
         let name = if *rw.kind(ty) == TypeKind::Double {
             "__nv_fmod"
@@ -223,17 +226,23 @@ pub(super) fn legalize_frem(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
         };
         rw.call_named(name, ty, args)
     };
-    if is_half(rw, ty) {
-        in_single(rw, &[lhs, rhs], remainder)
-    } else {
-        remainder(rw, ty, &[lhs, rhs])
-    }
+    each_lane(rw, ty, &operands, |rw, ty, args| {
+        if is_half(rw, ty) {
+            in_single(rw, args, remainder)
+        } else {
+            remainder(rw, ty, args)
+        }
+    })
 }
 
 /// Legalizes `trunc`, `rint` and `roundeven`, for which libnvvm has its own names. The rounding
 /// mode is always to nearest, ties to even, so the last two are the same.
-pub(super) fn legalize_rounding(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_rounding(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     let round = |rw: &mut Rewriter, ty, args: &[Value]| match intrinsic {
         Intrinsic::Trunc => truncated(rw, ty, args[0]),
         _ => nvvm(rw, "round", ty, args[0]),
@@ -260,8 +269,7 @@ fn truncated(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
 
 /// Legalizes `round`, ties away from zero: truncates, and steps away from zero if the discarded
 /// part is a half or more.
-pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (_, args) = intrinsic_call(kind);
+pub(super) fn legalize_round(rw: &mut Rewriter, ty: Type, _: Intrinsic, args: &[Value]) -> Value {
     let round = |rw: &mut Rewriter, ty, args: &[Value]| {
         let cut = truncated(rw, ty, args[0]);
         // The subtraction is exact. For an infinite operand it gives NaN, and the comparison is
@@ -313,24 +321,25 @@ pub(super) fn tests_nan(rw: &Rewriter, pred: FloatPred, value: Value) -> bool {
 /// Legalizes a comparison of a value with itself to a comparison with zero. libnvvm does not fold
 /// arithmetic whose result is a NaN, but leaves a constant expression, and considers two identical
 /// ones equal: `INFINITY - INFINITY` would not be a NaN.
-pub(super) fn legalize_self_comparison(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let InstKind::FCmp { pred, lhs, .. } = *kind else {
-        unreachable!("the rule chose a comparison")
-    };
-    let ty = rw.ty(lhs);
+pub(super) fn legalize_self_comparison(rw: &mut Rewriter, pred: FloatPred, value: Value) -> Value {
+    let ty = rw.ty(value);
     let zero = rw.module.const_float_bits(ty, 0);
     let pred = match pred {
         FloatPred::Une | FloatPred::Uno => FloatPred::Uno,
         _ => FloatPred::Ord,
     };
-    rw.fcmp(pred, lhs, zero)
+    rw.fcmp(pred, value, zero)
 }
 
 /// Legalizes `minimum` and `maximum`: NaN if either operand is NaN, and -0 is less than +0. PTX's
 /// `min` and `max` order the zeros in this way; from sm_80 they also propagate NaN with `.NaN`, but
 /// not in double precision.
-pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_minimum_maximum(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     let op = if intrinsic == Intrinsic::Minimum {
         "min"
     } else {
@@ -369,10 +378,7 @@ pub(super) fn legalize_minimum_maximum(rw: &mut Rewriter, ty: Type, kind: &InstK
 
 /// Legalizes conversions between fp16 and 128-bit integers. Every finite fp16 value fits into 32
 /// bits, and an integer that single precision would round is out of fp16's range.
-pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else {
-        unreachable!("the rule chose a conversion")
-    };
+pub(super) fn legalize_half_cast(rw: &mut Rewriter, ty: Type, op: CastOp, value: Value) -> Value {
     if is_half(rw, ty) {
         let float = rw.module.types.intern(TypeKind::Float);
         let wide = rw.cast(op, value, float);

@@ -1,8 +1,7 @@
 //! Legalizes `f128`, which no GPU supports: values are `i128`, and operations call
 //! compiler-builtins' soft-float functions by symbol.
 
-use super::bits::intrinsic_call;
-use super::lanes::lane;
+use super::lanes::each_current_lane;
 use super::odd_ints::{extend_sign, keep_low};
 use super::rewriter::Rewriter;
 use super::saturate::clamp_signed;
@@ -29,68 +28,44 @@ pub const SOFT_FLOAT: &[&str] = &[
     "roundevenf128", "fminf128", "fmaxf128", "fminimumf128", "fmaximumf128",
 ];
 
-/// Applies `f` to the operands, or to each element of vector operands. `ty` is the new type of the
-/// result.
-pub(super) fn each_lane(
-    rw: &mut Rewriter,
-    ty: Type,
-    operands: &[Value],
-    f: impl Fn(&mut Rewriter, Type, &[Value]) -> Value,
-) -> Value {
-    let operands: Vec<Value> = operands.iter().map(|&value| rw.current(value)).collect();
-    let Some(len) = rw.vector_len(ty) else {
-        return f(rw, ty, &operands);
-    };
-    let element = rw.module.types.scalar(ty);
-    let lanes: Vec<Value> = (0..len)
-        .map(|index| {
-            let operands: Vec<Value> = operands
-                .iter()
-                .map(|&value| lane(rw, value, index))
-                .collect();
-            f(rw, element, &operands)
-        })
-        .collect();
-    rw.vector(ty, &lanes)
-}
-
 /// Flips the sign bit of a float that is now an integer.
-pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::FNeg(value) = *kind else {
-        unreachable!("the rule chose a negation")
-    };
+pub(super) fn legalize_fneg(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
     let sign = 1 << (rw.bits(ty) - 1);
     let value = rw.current(value);
     rw.bin_int(BinOp::Xor, value, sign)
 }
 
-/// Legalizes arithmetic.
-pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
-        unreachable!("the rule chose one")
-    };
+/// Legalizes arithmetic. Operations on integers have no operands of this type.
+pub(super) fn legalize_bin(
+    rw: &mut Rewriter,
+    ty: Type,
+    op: BinOp,
+    operands: [Value; 2],
+) -> Option<Value> {
     let name = match op {
         BinOp::FAdd => "__addtf3",
         BinOp::FSub => "__subtf3",
         BinOp::FMul => "__multf3",
         BinOp::FDiv => "__divtf3",
         BinOp::FRem => "fmodf128",
-        _ => unreachable!("floats, not integers"),
+        _ => return None,
     };
     let ty = rw.new_ty(ty);
-    each_lane(rw, ty, &[lhs, rhs], |rw, ty, args| {
+    Some(each_current_lane(rw, ty, &operands, |rw, ty, args| {
         rw.call_named(name, ty, args)
-    })
+    }))
 }
 
 /// Legalizes a comparison with libgcc's functions. Each returns a number to compare with zero; for
 /// a NaN, it is one for which the ordered predicate of the function's name is false.
-pub(super) fn legalize_fcmp(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_fcmp(
+    rw: &mut Rewriter,
+    ty: Type,
+    pred: FloatPred,
+    operands: [Value; 2],
+) -> Value {
     use FloatPred::*;
-    let InstKind::FCmp { pred, lhs, rhs } = *kind else {
-        unreachable!("the rule chose one")
-    };
-    each_lane(rw, ty, &[lhs, rhs], |rw, _, args| match pred {
+    each_current_lane(rw, ty, &operands, |rw, _, args| match pred {
         False => rw.module.const_bool(false),
         True => rw.module.const_bool(true),
         Oeq => compare(rw, "__eqtf2", IntPred::Eq, args),
@@ -126,14 +101,11 @@ fn compare(rw: &mut Rewriter, name: &str, pred: IntPred, args: &[Value]) -> Valu
 }
 
 /// Legalizes a conversion from or to `f128`.
-pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else {
-        unreachable!("the rule chose a conversion")
-    };
+pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, op: CastOp, value: Value) -> Value {
     let (from, new_ty) = (rw.old_ty(value), rw.new_ty(ty));
     let other = if is_quad(rw, from) { ty } else { from };
     let other_bits = rw.bits(other);
-    each_lane(rw, new_ty, &[value], |rw, ty, args| match op {
+    each_current_lane(rw, new_ty, &[value], |rw, ty, args| match op {
         CastOp::FpExt => {
             let name = match other_bits {
                 16 => "__extendhftf2",
@@ -198,9 +170,13 @@ fn mode(bits: u32) -> (u32, &'static str) {
 }
 
 /// Legalizes an intrinsic.
-pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_intrinsic(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     use Intrinsic::*;
-    let (intrinsic, args) = intrinsic_call(kind);
     let new_ty = rw.new_ty(ty);
     let bits = rw.bits(ty);
     let name = match intrinsic {
@@ -222,7 +198,7 @@ pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -
             return rw.unsupported(new_ty, what);
         }
     };
-    each_lane(rw, new_ty, args, |rw, ty, args| match intrinsic {
+    each_current_lane(rw, new_ty, args, |rw, ty, args| match intrinsic {
         Fabs => rw.bin_int(BinOp::And, args[0], !SIGN),
         Copysign => {
             let magnitude = rw.bin_int(BinOp::And, args[0], !SIGN);

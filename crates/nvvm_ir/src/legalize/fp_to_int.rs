@@ -4,7 +4,6 @@
 //! PTX's `cvt.rzi` saturates; LLVM's own conversion is undefined out of range, so the optimizer
 //! must not see it. A NaN becomes zero only if neither side has 64 bits (PTX ISA, `cvt`).
 
-use super::bits::intrinsic_call;
 use super::rewriter::Rewriter;
 use super::saturate::clamp_signed;
 use crate::inst::*;
@@ -13,8 +12,12 @@ use crate::types::{Type, TypeKind};
 use crate::value::Value;
 
 /// Legalizes `fptosi.sat` and `fptoui.sat`.
-pub(super) fn legalize_saturating_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
+pub(super) fn legalize_saturating_cast(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Value {
     saturating_cast(
         rw,
         args[0],

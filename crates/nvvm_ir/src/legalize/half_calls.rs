@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::rewriter::{Expand, Rewriter};
+use super::rewriter::Rewriter;
 use super::{LegalizeError, Target};
 use crate::inst::*;
 use crate::module::Module;
@@ -130,32 +130,29 @@ fn convert(rw: &mut Rewriter, value: Value, to: Type) -> Value {
     rw.aggregate(to, &values)
 }
 
-fn rule(rw: &Rewriter, _: Type, kind: &InstKind) -> Option<Expand> {
+fn rule(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Option<Value> {
     let types = &rw.module.types;
     match kind {
-        InstKind::Ret(Some(value)) if has_half(types, rw.ty(*value)) => Some(legalize_return),
-        InstKind::Call(call) => (matches!(call.callee, Callee::Value(_))
-            && has_half(types, call.sig))
-        .then_some(legalize_call as Expand),
+        InstKind::Ret(Some(value)) if has_half(types, rw.ty(*value)) => {
+            Some(legalize_return(rw, *value))
+        }
+        InstKind::Call(call)
+            if matches!(call.callee, Callee::Value(_)) && has_half(types, call.sig) =>
+        {
+            Some(legalize_call(rw, ty, call.clone()))
+        }
         _ => None,
     }
 }
 
-fn legalize_return(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let InstKind::Ret(Some(value)) = *kind else {
-        unreachable!("the rule chose a return")
-    };
+fn legalize_return(rw: &mut Rewriter, value: Value) -> Value {
     let ty = rw.ty(value);
     let ty = passed_as(&mut rw.module.types, ty);
     let value = convert(rw, value, ty);
     rw.emit_void(InstKind::Ret(Some(value)))
 }
 
-fn legalize_call(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Call(call) = kind else {
-        unreachable!("the rule chose a call")
-    };
-    let mut call = call.clone();
+fn legalize_call(rw: &mut Rewriter, ty: Type, mut call: Box<Call>) -> Value {
     call.sig = passed_as(&mut rw.module.types, call.sig);
     for arg in &mut call.args {
         let ty = rw.ty(*arg);

@@ -1,56 +1,42 @@
-//! Scalarizes vectors: an operation on vectors becomes one operation per element.
+//! Scalarizes vectors: an operation on vectors becomes one operation for each element.
 
 use super::rewriter::Rewriter;
-use crate::inst::*;
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value};
 
-/// Replaces an operation on vectors by one operation for each element.
-pub(super) fn scalarize(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let len = rw
-        .vector_len(ty)
-        .expect("the rule chose an operation whose result is a vector");
+/// Returns the result of `f` on the operands, or of `f` on each element of vector operands. `ty` is
+/// the type of the result.
+pub(super) fn each_lane(
+    rw: &mut Rewriter,
+    ty: Type,
+    operands: &[Value],
+    f: impl Fn(&mut Rewriter, Type, &[Value]) -> Value,
+) -> Value {
+    let Some(len) = rw.vector_len(ty) else {
+        return f(rw, ty, operands);
+    };
     let element = rw.module.types.scalar(ty);
     let lanes: Vec<Value> = (0..len)
-        .map(|lane| {
-            let kind = lane_kind(rw, element, kind, lane);
-            rw.emit(element, kind)
+        .map(|index| {
+            let operands: Vec<Value> = operands
+                .iter()
+                .map(|&value| lane(rw, value, index))
+                .collect();
+            f(rw, element, &operands)
         })
         .collect();
     rw.vector(ty, &lanes)
 }
 
-/// Returns the operation on one lane.
-fn lane_kind(rw: &mut Rewriter, ty: Type, kind: &InstKind, index: u32) -> InstKind {
-    match kind {
-        InstKind::Bin {
-            op,
-            lhs,
-            rhs,
-            flags,
-        } => InstKind::Bin {
-            op: *op,
-            lhs: lane(rw, *lhs, index),
-            rhs: lane(rw, *rhs, index),
-            flags: *flags,
-        },
-        InstKind::FNeg(value) => InstKind::FNeg(lane(rw, *value, index)),
-        InstKind::Cast { op, value } => InstKind::Cast {
-            op: *op,
-            value: lane(rw, *value, index),
-        },
-        InstKind::Call(call) => {
-            let args: Vec<Value> = call.args.iter().map(|&arg| lane(rw, arg, index)).collect();
-            let params: Vec<Type> = args.iter().map(|&arg| rw.ty(arg)).collect();
-            let sig = rw.module.types.func(ty, &params, false);
-            InstKind::Call(Box::new(Call {
-                sig,
-                args,
-                ..(**call).clone()
-            }))
-        }
-        _ => unreachable!("the rules scalarize operations, conversions and intrinsics"),
-    }
+/// The same for the replacements of the operands. In the type sweep, only these have the new types.
+pub(super) fn each_current_lane(
+    rw: &mut Rewriter,
+    ty: Type,
+    operands: &[Value],
+    f: impl Fn(&mut Rewriter, Type, &[Value]) -> Value,
+) -> Value {
+    let operands: Vec<Value> = operands.iter().map(|&value| rw.current(value)).collect();
+    each_lane(rw, ty, &operands, f)
 }
 
 /// Returns an element of a vector, or a scalar operand (a flag of an intrinsic) unchanged.

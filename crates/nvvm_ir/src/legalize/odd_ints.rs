@@ -1,11 +1,10 @@
 //! Legalizes illegal-width integers (i24, i48 …), which crash libnvvm: each is in a register whose
 //! width is the next power of two, and the bits above its width are always zero.
 
-use super::bits::intrinsic_call;
 use super::fp_to_int::saturating_cast;
-use super::overflow::operation;
+use super::overflow;
 use super::rewriter::Rewriter;
-use super::saturate::{clamp_signed, max_signed};
+use super::saturate::{self, clamp_signed, max_signed};
 use super::types::{Class, class, container};
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
@@ -42,40 +41,31 @@ fn signed_operand(rw: &mut Rewriter, value: Value) -> Value {
 }
 
 /// Legalizes a binary operation.
-pub(super) fn legalize_bin(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_bin(
+    rw: &mut Rewriter,
+    bits: u32,
+    op: BinOp,
+    [lhs, rhs]: [Value; 2],
+) -> Value {
     use BinOp::*;
-    let InstKind::Bin { op, lhs, rhs, .. } = *kind else {
-        unreachable!("the rule chose one")
-    };
-    let bits = rw.bits(ty);
-    let (x, y) = (rw.current(lhs), rw.current(rhs));
-    match op {
-        And | Or | Xor | UDiv | URem | LShr => rw.bin(op, x, y),
-        Add | Sub | Mul | Shl => {
-            let result = rw.bin(op, x, y);
-            keep_low(rw, result, bits)
-        }
-        SDiv | SRem => {
-            let x = extend_sign(rw, x, bits);
-            let y = extend_sign(rw, y, bits);
-            let result = rw.bin(op, x, y);
-            keep_low(rw, result, bits)
-        }
-        AShr => {
-            let x = extend_sign(rw, x, bits);
-            let result = rw.bin(op, x, y);
-            keep_low(rw, result, bits)
-        }
-        FAdd | FSub | FMul | FDiv | FRem => unreachable!("integers, not floats"),
+    let (mut x, mut y) = (rw.current(lhs), rw.current(rhs));
+    if matches!(op, SDiv | SRem | AShr) {
+        x = extend_sign(rw, x, bits);
     }
+    if matches!(op, SDiv | SRem) {
+        y = extend_sign(rw, y, bits);
+    }
+    let result = rw.bin(op, x, y);
+    // The results of these have zeros above the width if the operands have.
+    if matches!(op, And | Or | Xor | UDiv | URem | LShr) {
+        return result;
+    }
+    keep_low(rw, result, bits)
 }
 
 /// Legalizes a comparison.
-pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_icmp(rw: &mut Rewriter, pred: IntPred, [lhs, rhs]: [Value; 2]) -> Value {
     use IntPred::*;
-    let InstKind::ICmp { pred, lhs, rhs } = *kind else {
-        unreachable!("the rule chose one")
-    };
     if matches!(pred, Sgt | Sge | Slt | Sle) {
         let lhs = signed_operand(rw, lhs);
         let rhs = signed_operand(rw, rhs);
@@ -86,36 +76,33 @@ pub(super) fn legalize_icmp(rw: &mut Rewriter, _: Type, kind: &InstKind) -> Valu
 }
 
 /// Legalizes an address computation with illegal-width indices, which are signed.
-pub(super) fn legalize_gep(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Gep {
-        element,
-        base,
-        indices,
-        inbounds,
-    } = kind
-    else {
-        unreachable!("the rule chose an address")
-    };
+pub(super) fn legalize_gep(
+    rw: &mut Rewriter,
+    ty: Type,
+    element: Type,
+    base: Value,
+    indices: &[Value],
+    inbounds: bool,
+) -> Value {
     let indices = indices
         .iter()
         .map(|&index| signed_operand(rw, index))
         .collect();
-    let base = rw.current(*base);
-    let kind = InstKind::Gep {
-        element: *element,
-        base,
-        indices,
-        inbounds: *inbounds,
-    };
-    rw.emit(ty, kind)
+    let base = rw.current(base);
+    rw.emit(
+        ty,
+        InstKind::Gep {
+            element,
+            base,
+            indices,
+            inbounds,
+        },
+    )
 }
 
 /// Legalizes a conversion from or to an illegal width, unless the other type is a float that this
 /// sweep replaces.
-pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { op, value } = *kind else {
-        unreachable!("the rule chose a conversion")
-    };
+pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, op: CastOp, value: Value) -> Value {
     let new_ty = rw.new_ty(ty);
     let from_odd = matches!(class(rw, rw.old_ty(value)), Class::Odd(_));
     let from = match op {
@@ -135,10 +122,7 @@ pub(super) fn legalize_cast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Val
 
 /// Legalizes a bitcast. `f128` and `bf16` are already integers. For an illegal width the other type
 /// is a vector, whose first element holds the lowest bits.
-pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Cast { value, .. } = *kind else {
-        unreachable!("the rule chose a conversion")
-    };
+pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, value: Value) -> Value {
     let new_ty = rw.new_ty(ty);
     let from_odd = matches!(class(rw, rw.old_ty(value)), Class::Odd(_));
     let to_odd = matches!(class(rw, ty), Class::Odd(_));
@@ -175,9 +159,13 @@ pub(super) fn legalize_bitcast(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> 
 }
 
 /// Legalizes an intrinsic.
-pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
+pub(super) fn legalize_intrinsic(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    old_args: &[Value],
+) -> Value {
     use Intrinsic::*;
-    let (intrinsic, old_args) = intrinsic_call(kind);
     let new_ty = rw.new_ty(ty);
     let args: Vec<Value> = old_args.iter().map(|&arg| rw.current(arg)).collect();
     let bits = match class(rw, rw.old_ty(old_args[0])) {
@@ -185,6 +173,12 @@ pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -
         _ => rw.bits(ty),
     };
     let unused = u128::from(container(bits) - bits);
+    if let Some(operation) = overflow::operation(intrinsic) {
+        return overflow(rw, intrinsic, operation, new_ty, bits, &args);
+    }
+    if let Some(operation) = saturate::operation(intrinsic) {
+        return saturating(rw, operation, bits, &args);
+    }
     match intrinsic {
         // Zeros above the width do not change the result.
         Ctpop | UMax | UMin | Expect => rw.intrinsic(intrinsic, new_ty, &args),
@@ -212,10 +206,6 @@ pub(super) fn legalize_intrinsic(rw: &mut Rewriter, ty: Type, kind: &InstKind) -
             let result = rw.intrinsic(intrinsic, new_ty, &[lhs, rhs]);
             keep_low(rw, result, bits)
         }
-        UAddOverflow | SAddOverflow | USubOverflow | SSubOverflow | UMulOverflow | SMulOverflow => {
-            overflow(rw, intrinsic, new_ty, bits, &args)
-        }
-        UAddSat | SAddSat | USubSat | SSubSat => saturating(rw, intrinsic, bits, &args),
         FpToSiSat | FpToUiSat => {
             let signed = intrinsic == FpToSiSat;
             let result = saturating_cast(rw, args[0], new_ty, bits, signed);
@@ -250,11 +240,11 @@ fn funnel_shift(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Valu
 fn overflow(
     rw: &mut Rewriter,
     intrinsic: Intrinsic,
+    (op, signed): (BinOp, bool),
     pair_ty: Type,
     bits: u32,
     args: &[Value],
 ) -> Value {
-    let (op, signed) = operation(intrinsic);
     let needed = if op == BinOp::Mul { 2 * bits } else { bits + 1 };
     let wide_ty = rw.int_ty(container(needed.min(128)));
     let new_ty = rw.ty(args[0]);
@@ -290,8 +280,7 @@ fn overflow(
 }
 
 /// Computes in the register, which has at least one more bit, and clamps the result to the range.
-fn saturating(rw: &mut Rewriter, intrinsic: Intrinsic, bits: u32, args: &[Value]) -> Value {
-    let (op, signed) = operation(intrinsic);
+fn saturating(rw: &mut Rewriter, (op, signed): (BinOp, bool), bits: u32, args: &[Value]) -> Value {
     if signed {
         let lhs = extend_sign(rw, args[0], bits);
         let rhs = extend_sign(rw, args[1], bits);

@@ -18,7 +18,7 @@ pub(super) fn contains_odd(rw: &Rewriter, ty: Type) -> bool {
 }
 
 /// Rejects an atomic operation of an illegal width.
-pub(super) fn refuse_atomic(rw: &mut Rewriter, ty: Type, _: &InstKind) -> Value {
+pub(super) fn refuse_atomic(rw: &mut Rewriter, ty: Type) -> Value {
     let new_ty = rw.new_ty(ty);
     rw.unsupported(new_ty, "an atomic operation on an illegal-width integer")
 }
@@ -62,38 +62,32 @@ fn at_offset(rw: &mut Rewriter, ptr: Value, at: u64) -> Value {
 }
 
 /// Legalizes a load of an illegal-width integer, or of an aggregate that contains one.
-pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Load { ptr, access } = *kind else {
-        unreachable!("the rule chose a load")
-    };
+pub(super) fn legalize_load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     if access.atomic.is_some() {
-        return refuse_atomic(rw, ty, kind);
+        return refuse_atomic(rw, ty);
     }
     load(rw, ty, ptr, access)
 }
 
 fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     let new_ty = rw.new_ty(ty);
-    if !contains_odd(rw, ty) {
-        return rw.load(
-            new_ty,
-            ptr,
-            MemAccess {
-                range: None,
-                ..access
-            },
-        );
-    }
-    let Class::Odd(bits) = class(rw, ty) else {
-        let fields: Vec<Value> = fields(rw, ty)
-            .into_iter()
-            .map(|(field, at)| {
-                let ptr = at_offset(rw, ptr, at);
-                let align = field_access(access, at);
-                load(rw, field, ptr, align)
-            })
-            .collect();
-        return rw.aggregate(new_ty, &fields);
+    let bits = match shape(rw, ty) {
+        Shape::Odd(bits) => bits,
+        Shape::Fields(fields) => {
+            let fields: Vec<Value> = fields
+                .into_iter()
+                .map(|(field, at)| {
+                    let ptr = at_offset(rw, ptr, at);
+                    let align = field_access(access, at);
+                    load(rw, field, ptr, align)
+                })
+                .collect();
+            return rw.aggregate(new_ty, &fields);
+        }
+        Shape::Plain => {
+            let range = None;
+            return rw.load(new_ty, ptr, MemAccess { range, ..access });
+        }
     };
     let mut value = None;
     for (at, size) in pieces(bits) {
@@ -117,19 +111,34 @@ fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     }
 }
 
-/// Returns the fields of an aggregate with their offsets.
-fn fields(rw: &Rewriter, ty: Type) -> Vec<(Type, u64)> {
+/// How a value is accessed.
+enum Shape {
+    /// An integer of this illegal width: in chunks.
+    Odd(u32),
+    /// An aggregate that contains one: field by field, each with its offset.
+    Fields(Vec<(Type, u64)>),
+    /// Any other type: at once.
+    Plain,
+}
+
+fn shape(rw: &Rewriter, ty: Type) -> Shape {
+    if !contains_odd(rw, ty) {
+        return Shape::Plain;
+    }
     let types = &rw.module.types;
-    match types.kind(ty) {
-        TypeKind::Struct { fields, .. } => (0..)
-            .zip(fields)
-            .map(|(i, &field)| (field, types.field_offset(ty, i)))
-            .collect(),
-        TypeKind::Array(element, len) => {
+    match (types.kind(ty), class(rw, ty)) {
+        (TypeKind::Struct { fields, .. }, _) => Shape::Fields(
+            (0..)
+                .zip(fields)
+                .map(|(i, &field)| (field, types.field_offset(ty, i)))
+                .collect(),
+        ),
+        (TypeKind::Array(element, len), _) => {
             let size = types.size(*element);
-            (0..*len).map(|i| (*element, i * size)).collect()
+            Shape::Fields((0..*len).map(|i| (*element, i * size)).collect())
         }
-        kind => unreachable!("{kind:?} has no fields"),
+        (_, Class::Odd(bits)) => Shape::Odd(bits),
+        _ => Shape::Plain,
     }
 }
 
@@ -143,12 +152,15 @@ fn field_access(access: MemAccess, at: u64) -> MemAccess {
 }
 
 /// Legalizes a store of an illegal-width integer, or of an aggregate that contains one.
-pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let InstKind::Store { value, ptr, access } = *kind else {
-        unreachable!("the rule chose a store")
-    };
+pub(super) fn legalize_store(
+    rw: &mut Rewriter,
+    ty: Type,
+    value: Value,
+    ptr: Value,
+    access: MemAccess,
+) -> Value {
     if access.atomic.is_some() {
-        return refuse_atomic(rw, ty, kind);
+        return refuse_atomic(rw, ty);
     }
     let value_ty = rw.old_ty(value);
     let value = rw.current(value);
@@ -157,16 +169,17 @@ pub(super) fn legalize_store(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Va
 }
 
 fn store(rw: &mut Rewriter, ty: Type, value: Value, ptr: Value, access: MemAccess) {
-    if !contains_odd(rw, ty) {
-        return rw.store(value, ptr, access);
-    }
-    let Class::Odd(bits) = class(rw, ty) else {
-        for (index, (field, at)) in (0..).zip(fields(rw, ty)) {
-            let part = rw.extract_value(value, index);
-            let ptr = at_offset(rw, ptr, at);
-            store(rw, field, part, ptr, field_access(access, at));
+    let bits = match shape(rw, ty) {
+        Shape::Odd(bits) => bits,
+        Shape::Fields(fields) => {
+            for (index, (field, at)) in (0..).zip(fields) {
+                let part = rw.extract_value(value, index);
+                let ptr = at_offset(rw, ptr, at);
+                store(rw, field, part, ptr, field_access(access, at));
+            }
+            return;
         }
-        return;
+        Shape::Plain => return rw.store(value, ptr, access),
     };
     for (at, size) in pieces(bits) {
         let piece_ty = rw.int_ty(size as u32 * 8);

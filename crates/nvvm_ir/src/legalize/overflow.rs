@@ -1,35 +1,37 @@
 //! Legalizes `*.with.overflow` for the widths that libnvvm lacks: 8 and 128 bits.
 
-use super::bits::{halves, intrinsic_call, join};
+use super::bits::{halves, join};
 use super::rewriter::Rewriter;
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
-/// Returns `{result, overflowed}` of an addition, subtraction or multiplication.
-pub(super) fn legalize_overflow(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
-    let (result, overflowed) = overflowing(rw, intrinsic, args[0], args[1]);
-    rw.aggregate(ty, &[result, overflowed])
-}
-
-/// Returns an intrinsic's operation, and whether it is signed.
-pub(super) fn operation(intrinsic: Intrinsic) -> (BinOp, bool) {
-    use Intrinsic::*;
+/// Returns the operation of a `*.with.overflow`, and whether it is signed.
+pub(super) fn operation(intrinsic: Intrinsic) -> Option<(BinOp, bool)> {
     match intrinsic {
-        UAddOverflow | UAddSat => (BinOp::Add, false),
-        SAddOverflow | SAddSat => (BinOp::Add, true),
-        USubOverflow | USubSat => (BinOp::Sub, false),
-        SSubOverflow | SSubSat => (BinOp::Sub, true),
-        UMulOverflow => (BinOp::Mul, false),
-        SMulOverflow => (BinOp::Mul, true),
-        _ => unreachable!("the rule chose an operation that may overflow"),
+        Intrinsic::UAddOverflow => Some((BinOp::Add, false)),
+        Intrinsic::SAddOverflow => Some((BinOp::Add, true)),
+        Intrinsic::USubOverflow => Some((BinOp::Sub, false)),
+        Intrinsic::SSubOverflow => Some((BinOp::Sub, true)),
+        Intrinsic::UMulOverflow => Some((BinOp::Mul, false)),
+        Intrinsic::SMulOverflow => Some((BinOp::Mul, true)),
+        _ => None,
     }
 }
 
-fn overflowing(rw: &mut Rewriter, intrinsic: Intrinsic, a: Value, b: Value) -> (Value, Value) {
-    let (op, signed) = operation(intrinsic);
+/// Returns `{result, overflowed}` of an addition, subtraction or multiplication.
+pub(super) fn legalize_overflow(
+    rw: &mut Rewriter,
+    ty: Type,
+    (op, signed): (BinOp, bool),
+    args: &[Value],
+) -> Value {
+    let (result, overflowed) = overflowing(rw, op, signed, args[0], args[1]);
+    rw.aggregate(ty, &[result, overflowed])
+}
+
+fn overflowing(rw: &mut Rewriter, op: BinOp, signed: bool, a: Value, b: Value) -> (Value, Value) {
     match (op, signed) {
         _ if rw.bits(rw.ty(a)) <= 16 => narrow(rw, op, signed, a, b),
         (BinOp::Mul, false) => multiply_unsigned(rw, a, b),

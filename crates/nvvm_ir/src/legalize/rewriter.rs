@@ -11,12 +11,9 @@ use crate::module::Module;
 use crate::types::{Type, TypeKind};
 use crate::value::{Block, Func, Value, ValueKind};
 
-/// Emits the replacement of an instruction with this result type, and returns the value that
-/// replaces the result.
-pub(super) type Expand = fn(&mut Rewriter, Type, &InstKind) -> Value;
-
-/// Selects the instructions to replace, with their replacements.
-pub(super) type Rule = fn(&Rewriter, Type, &InstKind) -> Option<Expand>;
+/// Replaces an instruction with this result type: emits the replacement, and returns the value that
+/// replaces the result. Returns `None`, without having emitted anything, to keep the instruction.
+pub(super) type Rule = fn(&mut Rewriter, Type, &InstKind) -> Option<Value>;
 
 /// Rewrites one function.
 pub(super) struct Rewriter<'m> {
@@ -71,16 +68,14 @@ impl<'m> Rewriter<'m> {
         }
     }
 
-    /// Replaces all instructions that the rule selects. Emitted instructions are subject to the
-    /// rule too.
+    /// Applies the rule to all instructions, also to those that it emits.
     pub fn run(&mut self, rule: Rule) {
         self.rule = Some(rule);
         self.walk(rule);
         self.redirect();
     }
 
-    /// Replaces all instructions that the rule selects. Emitted instructions are not subject to the
-    /// rule.
+    /// Applies the rule to all instructions, but not to those that it emits.
     pub fn run_once(&mut self, rule: Rule) {
         self.walk(rule);
         self.redirect();
@@ -108,16 +103,7 @@ impl<'m> Rewriter<'m> {
         for block in std::mem::take(&mut self.module.func_mut(self.func).blocks) {
             self.layout.push(block);
             self.block = block;
-            let insts = &self.module.block(block).insts;
-            let hit = |&inst: &Value| {
-                let data = self.module.inst(inst).expect("blocks hold instructions");
-                rule(self, self.old_ty(inst), &data.kind).is_some()
-            };
-            let Some(first) = insts.iter().position(hit) else {
-                continue;
-            };
-            let rest = self.module.block_mut(block).insts.split_off(first);
-            for inst in rest {
+            for inst in std::mem::take(&mut self.module.block_mut(block).insts) {
                 self.walk_inst(inst, rule);
             }
             if self.block != block {
@@ -129,17 +115,19 @@ impl<'m> Rewriter<'m> {
 
     fn walk_inst(&mut self, inst: Value, rule: Rule) {
         let ty = self.old_ty(inst);
-        let data = self.module.inst(inst).expect("blocks hold instructions");
-        let Some(expand) = rule(self, ty, &data.kind) else {
-            let block = self.block;
-            self.module.inst_mut(inst).expect("it is one").block = block;
-            self.module.block_mut(block).insts.push(inst);
+        let Some(data) = self.module.inst_mut(inst) else {
             return;
         };
         self.loc = data.loc;
-        let data = self.module.inst_mut(inst).expect("it is one");
         let kind = std::mem::replace(&mut data.kind, InstKind::Unreachable);
-        let new = expand(self, ty, &kind);
+        let Some(new) = rule(self, ty, &kind) else {
+            let block = self.block;
+            if let Some(data) = self.module.inst_mut(inst) {
+                (data.kind, data.block) = (kind, block);
+            }
+            self.module.block_mut(block).insts.push(inst);
+            return;
+        };
         let name = self.module.value_mut(inst).name.take();
         let new_value = self.module.value_mut(new);
         if new_value.name.is_none() && matches!(new_value.kind, ValueKind::Inst(_)) {
@@ -253,7 +241,7 @@ impl<'m> Rewriter<'m> {
     /// Emits an instruction or its replacement.
     pub fn emit(&mut self, ty: Type, kind: InstKind) -> Value {
         match self.rule.and_then(|rule| rule(self, ty, &kind)) {
-            Some(expand) => expand(self, ty, &kind),
+            Some(value) => value,
             None => self.push(ty, kind),
         }
     }
@@ -261,6 +249,13 @@ impl<'m> Rewriter<'m> {
     /// Emits an instruction unchanged.
     pub fn push(&mut self, ty: Type, kind: InstKind) -> Value {
         self.module.push_inst(self.block, ty, kind, self.loc)
+    }
+
+    /// Sets the values of an emitted phi.
+    pub fn set_incoming(&mut self, phi: Value, incoming: Vec<(Value, Block)>) {
+        if let Some(data) = self.module.inst_mut(phi) {
+            data.kind = InstKind::Phi(incoming);
+        }
     }
 
     /// Emits an instruction without a result.

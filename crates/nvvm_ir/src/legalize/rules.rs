@@ -7,8 +7,9 @@
 
 use std::collections::HashMap;
 
-use super::rewriter::{Expand, Rewriter};
-use super::{Target, atomics, bits, floats, fp_to_int, lanes, overflow, saturate};
+use super::lanes::each_lane;
+use super::rewriter::Rewriter;
+use super::{Target, atomics, bits, floats, fp_to_int, overflow, saturate};
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
@@ -16,34 +17,74 @@ use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
 use crate::write::Dialect;
 
-/// Returns the replacement of an instruction that the target lacks.
-pub(super) fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
-    match kind {
-        InstKind::FNeg(_) => Some(floats::legalize_fneg),
-        InstKind::Freeze(_) if llvm7(rw) => Some(legalize_freeze),
-        InstKind::FCmp { pred, lhs, rhs } if lhs == rhs && floats::tests_nan(rw, *pred, *lhs) => {
-            Some(floats::legalize_self_comparison)
+/// Replaces an instruction that the target lacks.
+pub(super) fn rule(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Option<Value> {
+    match *kind {
+        InstKind::FNeg(value) => Some(floats::legalize_fneg(rw, ty, value)),
+        // LLVM 7 has no `freeze`. At worst the operand is LLVM 7's `undef`.
+        InstKind::Freeze(value) if llvm7(rw) => Some(value),
+        InstKind::FCmp { pred, lhs, rhs } if lhs == rhs && floats::tests_nan(rw, pred, lhs) => {
+            Some(floats::legalize_self_comparison(rw, pred, lhs))
         }
-        InstKind::Bin { op, .. } => bin_rule(rw, *op, ty),
-        InstKind::Cast { op, value } => cast_rule(rw, *op, rw.ty(*value), ty),
-        InstKind::Load { access, .. } if access.atomic.is_some() => Some(atomics::legalize_load),
-        InstKind::Store { access, .. } if access.atomic.is_some() => Some(atomics::legalize_store),
-        InstKind::AtomicRmw { .. } => Some(atomics::legalize_rmw),
-        InstKind::CmpXchg { .. } => Some(atomics::legalize_cmpxchg),
-        InstKind::Fence { .. } => Some(atomics::legalize_fence),
-        InstKind::Call(call) => match call.callee {
-            Callee::Intrinsic(Intrinsic::Assume) => {
-                (llvm7(rw) && !compares_narrow(rw, call.args[0], 8)).then_some(drop_assumption)
-            }
-            Callee::Intrinsic(intrinsic) => intrinsic_rule(
-                rw,
-                intrinsic,
-                call.args.first().map_or(ty, |&arg| rw.ty(arg)),
-            ),
+        InstKind::Bin {
+            op,
+            lhs,
+            rhs,
+            flags,
+        } => bin_rule(rw, ty, op, [lhs, rhs], flags),
+        InstKind::Cast { op, value } => cast_rule(rw, ty, op, value),
+        InstKind::Load { ptr, access } => {
+            let (atomic, access) = without_atomic(access);
+            Some(atomics::legalize_load(rw, ty, ptr, atomic?, access))
+        }
+        InstKind::Store { value, ptr, access } => {
+            let (atomic, access) = without_atomic(access);
+            let operands = (value, ptr);
+            Some(atomics::legalize_store(rw, ty, operands, atomic?, access))
+        }
+        InstKind::AtomicRmw {
+            op,
+            ptr,
+            value,
+            ordering,
+            scope,
+        } => Some(atomics::legalize_rmw(
+            rw,
+            ty,
+            op,
+            (ptr, value),
+            (ordering, scope),
+        )),
+        InstKind::CmpXchg {
+            ptr,
+            expected,
+            new,
+            success,
+            failure,
+            scope,
+        } => Some(atomics::legalize_cmpxchg(
+            rw,
+            ty,
+            ptr,
+            [expected, new],
+            (success, failure),
+            scope,
+        )),
+        InstKind::Fence { ordering, scope } => {
+            Some(atomics::legalize_fence(rw, ty, ordering, scope))
+        }
+        InstKind::Call(ref call) => match call.callee {
+            Callee::Intrinsic(intrinsic) => intrinsic_rule(rw, ty, intrinsic, &call.args),
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Returns the ordering and scope of an access, and its other properties.
+fn without_atomic(access: MemAccess) -> (Option<(Ordering, Scope)>, MemAccess) {
+    let atomic = None;
+    (access.atomic, MemAccess { atomic, ..access })
 }
 
 fn llvm7(rw: &Rewriter) -> bool {
@@ -54,55 +95,102 @@ fn is_vector(rw: &Rewriter, ty: Type) -> bool {
     rw.vector_len(ty).is_some()
 }
 
-fn bin_rule(rw: &Rewriter, op: BinOp, ty: Type) -> Option<Expand> {
+fn bin_rule(
+    rw: &mut Rewriter,
+    ty: Type,
+    op: BinOp,
+    operands: [Value; 2],
+    flags: Flags,
+) -> Option<Value> {
     use BinOp::*;
     match op {
         // libnvvm computes `x - y * trunc(x / y)`, which is not the exact remainder.
-        FRem => Some(floats::legalize_frem),
+        FRem => Some(floats::legalize_frem(rw, ty, operands)),
         // libnvvm crashes on vectors of i128.
         UDiv | SDiv | URem | SRem if is_vector(rw, ty) && rw.bits(ty) == 128 => {
-            Some(lanes::scalarize)
+            Some(each_lane(rw, ty, &operands, |rw, ty, args| {
+                let (lhs, rhs) = (args[0], args[1]);
+                rw.emit(
+                    ty,
+                    InstKind::Bin {
+                        op,
+                        lhs,
+                        rhs,
+                        flags,
+                    },
+                )
+            }))
         }
         _ => None,
     }
 }
 
-fn cast_rule(rw: &Rewriter, op: CastOp, from: Type, to: Type) -> Option<Expand> {
+fn cast_rule(rw: &mut Rewriter, ty: Type, op: CastOp, value: Value) -> Option<Value> {
     use CastOp::*;
+    let from = rw.ty(value);
     let (float, int) = match op {
-        FpToUi | FpToSi => (from, to),
-        UiToFp | SiToFp => (to, from),
+        FpToUi | FpToSi => (from, ty),
+        UiToFp | SiToFp => (ty, from),
         _ => return None,
     };
     if rw.bits(int) != 128 {
         None
     } else if is_vector(rw, from) {
-        Some(lanes::scalarize)
+        Some(each_lane(rw, ty, &[value], |rw, ty, args| {
+            rw.cast(op, args[0], ty)
+        }))
     } else if *rw.kind(float) == TypeKind::Half {
-        Some(floats::legalize_half_cast)
+        Some(floats::legalize_half_cast(rw, ty, op, value))
     } else {
         None
     }
 }
 
-fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expand> {
+/// Emits the replacement of a scalar intrinsic with this result type and these arguments.
+type Expand = fn(&mut Rewriter, Type, Intrinsic, &[Value]) -> Value;
+
+fn intrinsic_rule(
+    rw: &mut Rewriter,
+    ty: Type,
+    intrinsic: Intrinsic,
+    args: &[Value],
+) -> Option<Value> {
     use Intrinsic::*;
+    let arg = args.first().map_or(ty, |&arg| rw.ty(arg));
     let vector = is_vector(rw, arg);
     let width = rw.bits(arg);
+    if let Some(operation) = overflow::operation(intrinsic) {
+        return match (width, vector) {
+            (16 | 32 | 64, _) => None,
+            (_, false) => Some(overflow::legalize_overflow(rw, ty, operation, args)),
+            (_, true) => {
+                let what = format!("llvm.{} on vectors", intrinsic.base_name());
+                Some(rw.unsupported(ty, what))
+            }
+        };
+    }
+    if let Some(operation) = saturate::operation(intrinsic) {
+        return llvm7(rw).then(|| {
+            each_lane(rw, ty, args, |rw, ty, args| {
+                saturate::legalize_saturating(rw, ty, operation, args)
+            })
+        });
+    }
     let expand: Expand = match intrinsic {
+        Assume if llvm7(rw) && !compares_narrow(rw, *args.first()?, 8) => {
+            // Drops the assumption, which only helps the optimizer.
+            return Some(rw.undef(ty));
+        }
         Ctpop | Ctlz | Cttz if width == 1 || width == 128 => bits::legalize_count,
         // Without optimizations, libnvvm crashes on them.
         Fshl | Fshr if width == 128 => bits::legalize_funnel_shift,
         Bswap if width == 8 || width == 128 => bits::legalize_bswap,
-        Bswap if vector => return Some(lanes::scalarize),
-        Abs if llvm7(rw) => return Some(bits::legalize_abs),
-        SMax | SMin | UMax | UMin if llvm7(rw) => return Some(bits::legalize_min_max),
-        UAddOverflow | SAddOverflow | USubOverflow | SSubOverflow | UMulOverflow | SMulOverflow
-            if !matches!(width, 16 | 32 | 64) =>
-        {
-            overflow::legalize_overflow
+        Bswap if vector => |rw, ty, intrinsic, args| rw.intrinsic(intrinsic, ty, args),
+        // These replacements also work on vectors.
+        Abs if llvm7(rw) => return Some(bits::legalize_abs(rw, ty, args)),
+        SMax | SMin | UMax | UMin if llvm7(rw) => {
+            return Some(bits::legalize_min_max(rw, intrinsic, args));
         }
-        UAddSat | SAddSat | USubSat | SSubSat if llvm7(rw) => saturate::legalize_saturating,
         FpToSiSat | FpToUiSat => fp_to_int::legalize_saturating_cast,
         Fabs => floats::legalize_fabs,
         Copysign => floats::legalize_copysign,
@@ -111,7 +199,9 @@ fn intrinsic_rule(rw: &Rewriter, intrinsic: Intrinsic, arg: Type) -> Option<Expa
         Minimum | Maximum if llvm7(rw) => floats::legalize_minimum_maximum,
         _ => return None,
     };
-    Some(if vector { lanes::scalarize } else { expand })
+    Some(each_lane(rw, ty, args, |rw, ty, args| {
+        expand(rw, ty, intrinsic, args)
+    }))
 }
 
 /// Returns whether a condition consists of comparisons of 16 to 64 bits, of floats, or of pointers.
@@ -133,19 +223,6 @@ fn compares_narrow(rw: &Rewriter, condition: Value, depth: u32) -> bool {
         },
         _ => false,
     }
-}
-
-/// Drops an assumption, which only helps the optimizer.
-fn drop_assumption(rw: &mut Rewriter, ty: Type, _: &InstKind) -> Value {
-    rw.module.const_undef(ty)
-}
-
-/// Drops a `freeze`, which LLVM 7 lacks. At worst the operand is LLVM 7's `undef`.
-fn legalize_freeze(_: &mut Rewriter, _: Type, kind: &InstKind) -> Value {
-    let InstKind::Freeze(value) = *kind else {
-        unreachable!("the rule chose a freeze")
-    };
-    value
 }
 
 /// Returns a replacement with `undef` for each constant that is or contains `poison`, which LLVM 7

@@ -1,16 +1,30 @@
 //! Legalizes `*.sat`: saturating addition and subtraction.
 
-use super::bits::intrinsic_call;
-use super::overflow::{add_sub_overflowed, operation};
+use super::overflow::add_sub_overflowed;
 use super::rewriter::Rewriter;
 use crate::inst::*;
+use crate::intrinsic::Intrinsic;
 use crate::types::Type;
 use crate::value::Value;
 
+/// Returns the operation of a `*.sat`, and whether it is signed.
+pub(super) fn operation(intrinsic: Intrinsic) -> Option<(BinOp, bool)> {
+    match intrinsic {
+        Intrinsic::UAddSat => Some((BinOp::Add, false)),
+        Intrinsic::SAddSat => Some((BinOp::Add, true)),
+        Intrinsic::USubSat => Some((BinOp::Sub, false)),
+        Intrinsic::SSubSat => Some((BinOp::Sub, true)),
+        _ => None,
+    }
+}
+
 /// Legalizes `uadd.sat`, `sadd.sat`, `usub.sat` and `ssub.sat`.
-pub(super) fn legalize_saturating(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Value {
-    let (intrinsic, args) = intrinsic_call(kind);
-    let (op, signed) = operation(intrinsic);
+pub(super) fn legalize_saturating(
+    rw: &mut Rewriter,
+    ty: Type,
+    (op, signed): (BinOp, bool),
+    args: &[Value],
+) -> Value {
     let (a, b) = (args[0], args[1]);
     let width = rw.bits(ty);
     if signed && width <= 16 {

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::operands::{map_attr_types, map_types};
-use super::rewriter::{Expand, Rewriter};
+use super::rewriter::Rewriter;
 use super::{LegalizeError, Target, bfloat, fp128, odd_ints, odd_memory};
 use crate::inst::*;
 use crate::module::Module;
@@ -217,72 +217,70 @@ pub(super) fn class(rw: &Rewriter, ty: Type) -> Class {
     }
 }
 
-/// Returns the replacement of an instruction on old types. `ty` is the old type of its result.
-fn rule(rw: &Rewriter, ty: Type, kind: &InstKind) -> Option<Expand> {
+/// Replaces an instruction on old types. `ty` is the old type of its result.
+fn rule(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Option<Value> {
     use Class::*;
-    let of = |value: Value| class(rw, rw.old_ty(value));
-    let pick = |class, odd: Expand, quad: Expand, brain: Expand| match class {
-        Odd(_) => Some(odd),
-        Quad => Some(quad),
-        Brain => Some(brain),
-        Plain => None,
-    };
-    match kind {
-        InstKind::Load { .. } if odd_memory::contains_odd(rw, ty) => {
-            Some(odd_memory::legalize_load)
+    let of = |rw: &Rewriter, value: Value| class(rw, rw.old_ty(value));
+    let is_odd = |rw: &Rewriter, value: Value| matches!(of(rw, value), Odd(_));
+    match *kind {
+        InstKind::Load { ptr, access } if odd_memory::contains_odd(rw, ty) => {
+            Some(odd_memory::legalize_load(rw, ty, ptr, access))
         }
-        InstKind::Store { value, .. } if odd_memory::contains_odd(rw, rw.old_ty(*value)) => {
-            Some(odd_memory::legalize_store)
+        InstKind::Store { value, ptr, access }
+            if odd_memory::contains_odd(rw, rw.old_ty(value)) =>
+        {
+            Some(odd_memory::legalize_store(rw, ty, value, ptr, access))
         }
-        InstKind::AtomicRmw { value, .. } | InstKind::CmpXchg { new: value, .. } => {
-            matches!(of(*value), Odd(_)).then_some(odd_memory::refuse_atomic as Expand)
+        InstKind::AtomicRmw { value, .. } | InstKind::CmpXchg { new: value, .. }
+            if is_odd(rw, value) =>
+        {
+            Some(odd_memory::refuse_atomic(rw, ty))
         }
-        InstKind::Gep { indices, .. } => indices
-            .iter()
-            .any(|&index| matches!(of(index), Odd(_)))
-            .then_some(odd_ints::legalize_gep as Expand),
-        InstKind::Bin { lhs, .. } => pick(
-            of(*lhs),
-            odd_ints::legalize_bin,
-            fp128::legalize_bin,
-            bfloat::legalize_bin,
-        ),
-        InstKind::FNeg(value) => match of(*value) {
-            Quad | Brain => Some(fp128::legalize_fneg),
+        InstKind::Gep {
+            element,
+            base,
+            ref indices,
+            inbounds,
+        } if indices.iter().any(|&index| is_odd(rw, index)) => Some(odd_ints::legalize_gep(
+            rw, ty, element, base, indices, inbounds,
+        )),
+        InstKind::Bin { op, lhs, rhs, .. } => match of(rw, lhs) {
+            Odd(bits) => Some(odd_ints::legalize_bin(rw, bits, op, [lhs, rhs])),
+            Quad => fp128::legalize_bin(rw, ty, op, [lhs, rhs]),
+            Brain => Some(bfloat::legalize_bin(rw, ty, op, [lhs, rhs])),
+            Plain => None,
+        },
+        InstKind::FNeg(value) if matches!(of(rw, value), Quad | Brain) => {
+            Some(fp128::legalize_fneg(rw, ty, value))
+        }
+        InstKind::ICmp { pred, lhs, rhs } if is_odd(rw, lhs) => {
+            Some(odd_ints::legalize_icmp(rw, pred, [lhs, rhs]))
+        }
+        InstKind::FCmp { pred, lhs, rhs } => match of(rw, lhs) {
+            Quad => Some(fp128::legalize_fcmp(rw, ty, pred, [lhs, rhs])),
+            Brain => Some(bfloat::legalize_fcmp(rw, ty, pred, [lhs, rhs])),
             _ => None,
         },
-        InstKind::ICmp { lhs, .. } => match of(*lhs) {
-            Odd(_) => Some(odd_ints::legalize_icmp),
-            _ => None,
+        InstKind::Cast { op, value } => match (of(rw, value), class(rw, ty)) {
+            (Plain, Plain) => None,
+            _ if op == CastOp::Bitcast => Some(odd_ints::legalize_bitcast(rw, ty, value)),
+            (Brain, _) | (_, Brain) => Some(bfloat::legalize_cast(rw, ty, op, value)),
+            (Quad, _) | (_, Quad) => Some(fp128::legalize_cast(rw, ty, op, value)),
+            _ => Some(odd_ints::legalize_cast(rw, ty, op, value)),
         },
-        InstKind::FCmp { lhs, .. } => match of(*lhs) {
-            Quad => Some(fp128::legalize_fcmp),
-            Brain => Some(bfloat::legalize_fcmp),
-            _ => None,
-        },
-        InstKind::Cast { op, value } => {
-            let (from, to) = (of(*value), class(rw, ty));
-            match (from, to) {
-                (Plain, Plain) => None,
-                _ if *op == CastOp::Bitcast => Some(odd_ints::legalize_bitcast),
-                (Brain, _) | (_, Brain) => Some(bfloat::legalize_cast),
-                (Quad, _) | (_, Quad) => Some(fp128::legalize_cast),
-                _ => Some(odd_ints::legalize_cast),
-            }
-        }
-        InstKind::Call(call) => {
-            let Callee::Intrinsic(_) = call.callee else {
+        InstKind::Call(ref call) => {
+            let (Callee::Intrinsic(intrinsic), args) = (&call.callee, &call.args) else {
                 return None;
             };
-            let arg = call.args.first().map_or(Plain, |&arg| of(arg));
+            let arg = args.first().map_or(Plain, |&arg| of(rw, arg));
             // The family of the float handles a conversion, whatever the integer's width.
             let class = if arg == Plain { class(rw, ty) } else { arg };
-            pick(
-                class,
-                odd_ints::legalize_intrinsic,
-                fp128::legalize_intrinsic,
-                bfloat::legalize_intrinsic,
-            )
+            match class {
+                Odd(_) => Some(odd_ints::legalize_intrinsic(rw, ty, *intrinsic, args)),
+                Quad => Some(fp128::legalize_intrinsic(rw, ty, *intrinsic, args)),
+                Brain => Some(bfloat::legalize_intrinsic(rw, ty, *intrinsic, args)),
+                Plain => None,
+            }
         }
         _ => None,
     }

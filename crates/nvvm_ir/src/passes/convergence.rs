@@ -38,8 +38,7 @@ pub fn convergence(module: &mut Module) {
                     Target::Asm { convergent } => convergent,
                     Target::Intrinsic => false,
                 };
-                if let Some(InstKind::Call(call)) = module.inst_mut(inst).map(|data| &mut data.kind)
-                {
+                if let Some(call) = module.call_mut(inst) {
                     call.convergent = convergent;
                 }
             }

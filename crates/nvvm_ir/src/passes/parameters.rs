@@ -86,7 +86,7 @@ fn called(module: &Module, inst: Value) -> Option<Func> {
 pub fn push_argument(module: &mut Module, call: Value, argument: Value) {
     let callee = called(module, call).expect("a direct call");
     let sig = module.func(callee).sig;
-    if let Some(InstKind::Call(call)) = module.inst_mut(call).map(|inst| &mut inst.kind) {
+    if let Some(call) = module.call_mut(call) {
         call.sig = sig;
         call.args.push(argument);
         if !call.arg_attrs.is_empty() {

@@ -297,11 +297,8 @@ fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout:
         // The callee may write to these arguments; see `Params::is_owned`.
         let may_write = |attrs: &ParamAttrs| attrs.by_value.is_some() && !attrs.readonly;
         let written: Vec<bool> = callee.param_attrs.iter().map(may_write).collect();
-        let data = module
-            .inst_mut(call.inst)
-            .expect("a call is an instruction");
-        let InstKind::Call(call) = &mut data.kind else {
-            unreachable!("it was found as a call")
+        let Some(call) = module.call_mut(call.inst) else {
+            continue;
         };
         call.sig = sig;
         call.args.push(part);

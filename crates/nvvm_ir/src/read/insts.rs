@@ -226,9 +226,8 @@ impl<'t> Reader<'t> {
                 let aggregate = self.typed()?;
                 let path = self.path()?;
                 let (&last, outer) = path.split_last().unwrap_or((&0, &[]));
-                let aggregate = self.fields_on(block, aggregate, outer)?.pop();
-                let aggregate =
-                    aggregate.unwrap_or_else(|| unreachable!("it begins with the whole"));
+                let wholes = self.fields_on(block, aggregate, outer)?;
+                let aggregate = wholes.last().copied().unwrap_or(aggregate);
                 match self.field(aggregate, last) {
                     Some(ty) => (
                         ty,

@@ -26,8 +26,8 @@ impl Writer<'_> {
             })
             .collect();
         let callee = match &call.callee {
-            Callee::Value(value) => Some(self.callee(*value, call)),
-            _ => None,
+            Callee::Value(value) => self.callee(*value, call),
+            Callee::Intrinsic(_) | Callee::Asm(_) => Ptr::Plain,
         };
         self.s("  ");
         if !matches!(m.types.kind(ret), TypeKind::Void) {
@@ -46,17 +46,16 @@ impl Writer<'_> {
             self.ty(ret);
         }
         self.s(" ");
-        match (&call.callee, callee) {
-            (Callee::Value(value), Some(how)) => {
+        match &call.callee {
+            Callee::Value(value) => {
                 let attrs = &call.arg_attrs;
-                self.cast_ptr_name(*value, how, |w| {
+                self.cast_ptr_name(*value, callee, |w| {
                     w.call_type(call.sig, attrs);
                     w.s("*");
                 });
             }
-            (Callee::Intrinsic(intrinsic), _) => self.intrinsic_name(*intrinsic, call.sig),
-            (Callee::Asm(asm), _) => self.asm(asm),
-            (Callee::Value(_), None) => unreachable!("`callee` is there for a value"),
+            Callee::Intrinsic(intrinsic) => self.intrinsic_name(*intrinsic, call.sig),
+            Callee::Asm(asm) => self.asm(asm),
         }
         self.s("(");
         for (i, &arg) in call.args.iter().enumerate() {
