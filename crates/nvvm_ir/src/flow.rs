@@ -1,6 +1,7 @@
 //! Control flow of a function: predecessors, reachability and dominance, for the verifier and the
 //! passes.
 
+use crate::graph::postorder;
 use crate::module::Module;
 use crate::value::{Block, Func};
 
@@ -29,7 +30,11 @@ impl Flow {
             to.iter().for_each(|&to| predecessors[to].push(from as u32));
             successors.push(to);
         }
-        let order = reverse_postorder(&successors);
+        let entry = (!blocks.is_empty()).then_some(0);
+        let mut order = postorder(blocks.len(), entry, |block, i| {
+            successors[block].get(i).copied()
+        });
+        order.reverse();
         let idom = dominators(&order, &predecessors);
         let span = spans(&order, &idom, blocks.len());
         Flow { predecessors, span }
@@ -51,32 +56,6 @@ impl Flow {
             (Some((from, to)), Some((at, _))) => from <= at && at < to,
         }
     }
-}
-
-fn reverse_postorder(successors: &[Vec<usize>]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(successors.len());
-    let mut seen = vec![false; successors.len()];
-    let mut stack = Vec::new();
-    if !successors.is_empty() {
-        seen[0] = true;
-        stack.push((0, 0));
-    }
-    while let Some((block, next)) = stack.last_mut() {
-        match successors[*block].get(*next) {
-            Some(&to) => {
-                *next += 1;
-                if !std::mem::replace(&mut seen[to], true) {
-                    stack.push((to, 0));
-                }
-            }
-            None => {
-                order.push(*block);
-                stack.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
 }
 
 /// Computes immediate dominators with the algorithm of Cooper, Harvey and Kennedy; `None` for

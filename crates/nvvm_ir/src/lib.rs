@@ -30,6 +30,7 @@
 
 mod builder;
 mod flow;
+mod graph;
 mod inst;
 mod intrinsic;
 pub mod legalize;

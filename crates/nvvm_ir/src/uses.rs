@@ -1,6 +1,7 @@
 //! References between values of a module: the globals and functions that operands and initializers
-//! refer to, for the verifier and the reachability passes.
+//! refer to, and the functions that functions call.
 
+use crate::inst::{Callee, InstKind};
 use crate::module::Module;
 use crate::value::{Const, Func, Global, Value, ValueKind};
 
@@ -81,4 +82,30 @@ pub(crate) fn for_each_symbol(module: &Module, value: Value, f: &mut impl FnMut(
             _ => {}
         }
     }
+}
+
+/// Returns the functions that a function calls, once for each call.
+pub(crate) fn calls_of(module: &Module, func: Func) -> Vec<Func> {
+    let mut calls = Vec::new();
+    for &block in &module.func(func).blocks {
+        for &inst in &module.block(block).insts {
+            if let Some(data) = module.inst(inst)
+                && let InstKind::Call(call) = &data.kind
+                && let Callee::Value(callee) = call.callee
+                && let ValueKind::Func(callee) = module.value(callee).kind
+            {
+                calls.push(callee);
+            }
+        }
+    }
+    calls
+}
+
+/// Returns the functions that each function calls, by handle.
+pub(crate) fn all_calls(module: &Module) -> Vec<Vec<Func>> {
+    let mut calls = vec![Vec::new(); module.funcs.len()];
+    for func in module.funcs() {
+        calls[func.0 as usize] = calls_of(module, func);
+    }
+    calls
 }

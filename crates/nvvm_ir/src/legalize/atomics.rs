@@ -137,19 +137,20 @@ pub(super) fn legalize_fence(
     rw.module.const_undef(ty)
 }
 
-/// Legalizes an atomic load. `access` has its other properties.
+/// Legalizes an atomic load.
 pub(super) fn legalize_load(
     rw: &mut Rewriter,
     ty: Type,
     ptr: Value,
-    (ordering, scope): (Ordering, Scope),
     access: MemAccess,
+    (ordering, scope): (Ordering, Scope),
 ) -> Value {
     if width(rw, ty).is_none() {
         return refuse(rw, ty, ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        return rw.load(ty, ptr, access);
+        let atomic = None;
+        return rw.load(ty, ptr, MemAccess { atomic, ..access });
     }
     let raw_ty = raw_ty(rw, ty);
     let place = strong_place(rw, ptr, scope);
@@ -165,20 +166,21 @@ pub(super) fn legalize_load(
     from_raw(rw, raw, ty)
 }
 
-/// Legalizes an atomic store. `access` has its other properties.
+/// Legalizes an atomic store.
 pub(super) fn legalize_store(
     rw: &mut Rewriter,
     ty: Type,
     (value, ptr): (Value, Value),
-    (ordering, scope): (Ordering, Scope),
     access: MemAccess,
+    (ordering, scope): (Ordering, Scope),
 ) -> Value {
     let value_ty = rw.ty(value);
     if width(rw, value_ty).is_none() {
         return refuse(rw, ty, value_ty);
     }
     if space_of(rw, ptr) == Some(AddrSpace::Local) {
-        rw.store(value, ptr, access);
+        let atomic = None;
+        rw.store(value, ptr, MemAccess { atomic, ..access });
         return rw.module.const_undef(ty);
     }
     let raw = to_raw(rw, value);

@@ -33,15 +33,12 @@ pub(super) fn rule(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Option<Value
             flags,
         } => bin_rule(rw, ty, op, [lhs, rhs], flags),
         InstKind::Cast { op, value } => cast_rule(rw, ty, op, value),
-        InstKind::Load { ptr, access } => {
-            let (atomic, access) = without_atomic(access);
-            Some(atomics::legalize_load(rw, ty, ptr, atomic?, access))
+        InstKind::Load { ptr, access } if let Some(atomic) = access.atomic => {
+            Some(atomics::legalize_load(rw, ty, ptr, access, atomic))
         }
-        InstKind::Store { value, ptr, access } => {
-            let (atomic, access) = without_atomic(access);
-            let operands = (value, ptr);
-            Some(atomics::legalize_store(rw, ty, operands, atomic?, access))
-        }
+        InstKind::Store { value, ptr, access } if let Some(atomic) = access.atomic => Some(
+            atomics::legalize_store(rw, ty, (value, ptr), access, atomic),
+        ),
         InstKind::AtomicRmw {
             op,
             ptr,
@@ -79,12 +76,6 @@ pub(super) fn rule(rw: &mut Rewriter, ty: Type, kind: &InstKind) -> Option<Value
         },
         _ => None,
     }
-}
-
-/// Returns the ordering and scope of an access, and its other properties.
-fn without_atomic(access: MemAccess) -> (Option<(Ordering, Scope)>, MemAccess) {
-    let atomic = None;
-    (access.atomic, MemAccess { atomic, ..access })
 }
 
 fn llvm7(rw: &Rewriter) -> bool {

@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 
 use super::rewriter::Rewriter;
 use super::{LegalizeError, Target};
+use crate::graph::cycles;
 use crate::inst::InstKind;
 use crate::module::Module;
 use crate::types::{AddrSpace, Type, TypeKind};
@@ -30,10 +31,16 @@ pub(super) fn legalize_statics(
         references.resize_with(global.0 as usize + 1, References::default);
         references[global.0 as usize] = References::of(module, global);
     }
-    let cyclic = cyclic(&references);
+    // The statics that can reach themselves.
+    let cyclic = cycles(references.len(), |global, i| {
+        Some(references[global].globals.get(i)?.0 as usize)
+    });
     if cyclic.is_empty() {
         return;
     }
+    let cyclic: Vec<Global> = (cyclic.into_iter().flatten())
+        .map(|global| Global(global as u32))
+        .collect();
     let members = closure(&references, &cyclic);
     let symbols = crate::write::symbol_names(module);
     let symbol = |module: &Module, value: Value| {
@@ -121,58 +128,6 @@ impl References {
             _ => {}
         }
     }
-}
-
-/// Returns the statics that can reach themselves. Uses Tarjan's algorithm with an explicit stack,
-/// since lists of statics may be long.
-fn cyclic(references: &[References]) -> Vec<Global> {
-    const NEW: u32 = u32::MAX;
-    let count = references.len();
-    let (mut order, mut low) = (vec![NEW; count], vec![NEW; count]);
-    let mut open = vec![false; count];
-    let (mut path, mut work, mut next) = (Vec::new(), Vec::new(), 0);
-    let mut found = Vec::new();
-    for root in 0..count {
-        if order[root] != NEW {
-            continue;
-        }
-        work.push((root, 0));
-        while let Some((node, edge)) = work.pop() {
-            if edge == 0 {
-                (order[node], low[node]) = (next, next);
-                next += 1;
-                open[node] = true;
-                path.push(node);
-            }
-            let edges = &references[node].globals;
-            if let Some(target) = edges.get(edge).map(|global| global.0 as usize) {
-                work.push((node, edge + 1));
-                if order[target] == NEW {
-                    work.push((target, 0));
-                } else if open[target] {
-                    low[node] = low[node].min(order[target]);
-                }
-                continue;
-            }
-            if let Some(&(parent, _)) = work.last() {
-                low[parent] = low[parent].min(low[node]);
-            }
-            if low[node] != order[node] {
-                continue;
-            }
-            let start = path
-                .iter()
-                .rposition(|&n| n == node)
-                .expect("it is on the path");
-            let group = path.split_off(start);
-            let itself = edges.iter().any(|global| global.0 as usize == node);
-            group.iter().for_each(|&member| open[member] = false);
-            if group.len() > 1 || itself {
-                found.extend(group.into_iter().map(|member| Global(member as u32)));
-            }
-        }
-    }
-    found
 }
 
 /// Returns the cycles, everything that they reference, and everything that references any of these,

@@ -1,8 +1,9 @@
 //! `bound_inlining`, which keeps libnvvm's time proportional to the size of the program.
 
-use crate::inst::{Callee, InstKind};
+use crate::graph::{cycles, postorder};
 use crate::module::Module;
-use crate::value::{Func, ValueKind};
+use crate::uses::all_calls;
+use crate::value::Func;
 
 /// The maximum number of instructions of a function with several callers, including inlined
 /// callees.
@@ -21,50 +22,30 @@ const ONE: usize = 20_000;
 /// exceeds a limit. The limits are far above the sizes for which inlining improves speed;
 /// instructions are counted as lowered, several for each that remains after optimization.
 pub fn bound_inlining(module: &mut Module) {
-    let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
-    for func in module.funcs() {
-        calls[func.0 as usize] = calls_of(module, func);
-    }
+    let mut calls = all_calls(module);
     let mut callers = vec![0usize; calls.len()];
     for func in calls.iter().flatten() {
         callers[func.0 as usize] += 1;
     }
     break_cycles(module, &mut calls);
-    let mut sizes: Vec<Option<usize>> = vec![None; calls.len()];
-    for root in module.funcs() {
-        // Callees before callers. The only remaining cycles are functions that call themselves.
-        let mut stack = vec![(root, 0)];
-        if sizes[root.0 as usize].is_some() {
-            continue;
+    // Callees before callers. The only remaining cycles are functions that call themselves.
+    let funcs = module.funcs().map(|func| func.0 as usize);
+    let order = postorder(calls.len(), funcs, |func, i| {
+        Some(calls[func].get(i)?.0 as usize)
+    });
+    let mut sizes = vec![0; calls.len()];
+    for i in order {
+        let func = Func(i as u32);
+        let inlined = calls[i].iter().map(|callee| sizes[callee.0 as usize]);
+        let size = module.size_of_func(func) + inlined.sum::<usize>();
+        let limit = if callers[i] == 1 { ONE } else { SEVERAL };
+        let data = module.func_mut(func);
+        if size > limit && !data.attrs.always_inline && data.kernel.is_none() {
+            data.attrs.no_inline = true;
+            data.attrs.inline_hint = false;
         }
-        sizes[root.0 as usize] = Some(0);
-        while let Some((func, next)) = stack.last_mut() {
-            let (func, i) = (*func, func.0 as usize);
-            if let Some(&callee) = calls[i].get(*next) {
-                *next += 1;
-                if sizes[callee.0 as usize].is_none() {
-                    sizes[callee.0 as usize] = Some(0);
-                    stack.push((callee, 0));
-                }
-                continue;
-            }
-            stack.pop();
-            let inlined = calls[i]
-                .iter()
-                .map(|callee| sizes[callee.0 as usize].unwrap_or(0));
-            let size = module.size_of_func(func) + inlined.sum::<usize>();
-            let limit = if callers[i] == 1 { ONE } else { SEVERAL };
-            let data = module.func_mut(func);
-            if size > limit && !data.attrs.always_inline && data.kernel.is_none() {
-                data.attrs.no_inline = true;
-                data.attrs.inline_hint = false;
-            }
-            sizes[i] = Some(if data.attrs.no_inline || data.kernel.is_some() {
-                1
-            } else {
-                size
-            });
-        }
+        let stays = data.attrs.no_inline || data.kernel.is_some();
+        sizes[i] = if stays { 1 } else { size };
     }
 }
 
@@ -80,8 +61,10 @@ fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
             callees.retain(|&callee| !module.func(callee).attrs.no_inline);
         }
         let mut found = false;
-        for cycle in cycles(calls) {
+        let cycles = cycles(calls.len(), |func, i| Some(calls[func].get(i)?.0 as usize));
+        for cycle in cycles.into_iter().filter(|cycle| cycle.len() > 1) {
             let largest = (cycle.into_iter())
+                .map(|func| Func(func as u32))
                 .filter(|&func| !module.func(func).attrs.always_inline)
                 .max_by_key(|&func| (module.size_of_func(func), func.0));
             if let Some(func) = largest {
@@ -95,73 +78,6 @@ fn break_cycles(module: &mut Module, calls: &mut [Vec<Func>]) {
             return;
         }
     }
-}
-
-/// Returns the sets of mutually recursive functions: Tarjan's strongly connected components with
-/// more than one function.
-pub(super) fn cycles(calls: &[Vec<Func>]) -> Vec<Vec<Func>> {
-    const UNSEEN: usize = usize::MAX;
-    const DONE: usize = usize::MAX - 1;
-    let mut cycles = Vec::new();
-    // For each function the lowest number, in the order of the walk, that it reaches.
-    let mut lowest = vec![UNSEEN; calls.len()];
-    let mut open: Vec<usize> = Vec::new();
-    let mut count = 0;
-    for root in 0..calls.len() {
-        if lowest[root] != UNSEEN {
-            continue;
-        }
-        // The functions on the current path: each with its number and the index of its next call.
-        let mut walk = vec![(root, count, 0)];
-        lowest[root] = count;
-        count += 1;
-        open.push(root);
-        while let Some((func, number, next)) = walk.last_mut() {
-            let (func, number) = (*func, *number);
-            if let Some(callee) = calls[func].get(*next) {
-                let callee = callee.0 as usize;
-                if lowest[callee] == UNSEEN {
-                    lowest[callee] = count;
-                    walk.push((callee, count, 0));
-                    count += 1;
-                    open.push(callee);
-                    continue;
-                }
-                if lowest[callee] != DONE {
-                    lowest[func] = lowest[func].min(lowest[callee]);
-                }
-                *next += 1;
-                continue;
-            }
-            walk.pop();
-            if lowest[func] == number {
-                let at = open.iter().rposition(|&other| other == func).unwrap_or(0);
-                let set = open.split_off(at);
-                set.iter().for_each(|&func| lowest[func] = DONE);
-                if set.len() > 1 {
-                    cycles.push(set.into_iter().map(|func| Func(func as u32)).collect());
-                }
-            }
-        }
-    }
-    cycles
-}
-
-/// Returns the functions that a function calls, once for each call.
-pub(super) fn calls_of(module: &Module, func: Func) -> Vec<Func> {
-    let mut calls = Vec::new();
-    for &block in &module.func(func).blocks {
-        for &inst in &module.block(block).insts {
-            if let Some(data) = module.inst(inst)
-                && let InstKind::Call(call) = &data.kind
-                && let Callee::Value(callee) = call.callee
-                && let ValueKind::Func(callee) = module.value(callee).kind
-            {
-                calls.push(callee);
-            }
-        }
-    }
-    calls
 }
 
 #[cfg(test)]

@@ -3,11 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::bound_inlining::calls_of;
 use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::module::{Linkage, Module};
 use crate::types::TypeKind;
-use crate::uses::{Symbol, SymbolWalk};
+use crate::uses::{Symbol, SymbolWalk, calls_of};
 use crate::value::{Func, Value, ValueKind};
 
 /// The result of [`inherit_parameter`].

@@ -7,11 +7,12 @@ mod split;
 
 use std::collections::{HashMap, HashSet};
 
-use super::bound_inlining::{calls_of, cycles};
 use super::parameters::{add_parameter, only_called};
+use crate::graph::{cycles, postorder};
 use crate::inst::{Callee, InstKind, ParamAttrs};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
+use crate::uses::{all_calls, calls_of};
 use crate::value::{Func, Value};
 use access::Params;
 use live::{Frame, analyze, slots};
@@ -205,41 +206,25 @@ fn takers(module: &Module, sharing: SlotSharing) -> HashSet<Func> {
         let stays = attrs.no_inline && !sharing.across_calls;
         !(stays || attrs.read_none)
     });
-    let mut calls: Vec<Vec<Func>> = vec![Vec::new(); module.funcs.len()];
-    for func in module.funcs() {
-        calls[func.0 as usize] = calls_of(module, func);
-    }
-    for (i, callees) in calls.iter().enumerate() {
-        let func = Func(i as u32);
-        if callees.contains(&func) {
-            takers.remove(&func);
-        }
-    }
-    for func in cycles(&calls).into_iter().flatten() {
-        takers.remove(&func);
+    let calls = all_calls(module);
+    let cycles = cycles(calls.len(), |func, i| Some(calls[func].get(i)?.0 as usize));
+    for func in cycles.into_iter().flatten() {
+        takers.remove(&Func(func as u32));
     }
     takers
 }
 
 /// Returns all functions; functions that take an arena precede their callers.
 fn callees_first(module: &Module, funcs: &[Func], shared: &HashSet<Func>) -> Vec<Func> {
-    let mut order = Vec::with_capacity(funcs.len());
-    let mut seen: HashSet<Func> = HashSet::new();
-    for &root in funcs {
-        // `left` marks the second visit of a function, after its callees.
-        let mut stack = vec![(root, false)];
-        while let Some((func, left)) = stack.pop() {
-            if left {
-                order.push(func);
-            } else if seen.insert(func) {
-                stack.push((func, true));
-                let callees = calls_of(module, func);
-                let callees = callees.into_iter().filter(|func| shared.contains(func));
-                stack.extend(callees.map(|func| (func, false)));
-            }
-        }
+    let mut calls = all_calls(module);
+    for callees in &mut calls {
+        callees.retain(|func| shared.contains(func));
     }
-    order
+    let roots = funcs.iter().map(|func| func.0 as usize);
+    let order = postorder(calls.len(), roots, |func, i| {
+        Some(calls[func].get(i)?.0 as usize)
+    });
+    order.into_iter().map(|func| Func(func as u32)).collect()
 }
 
 /// Creates a function's own arena.

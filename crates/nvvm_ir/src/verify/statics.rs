@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{Rule, Verifier};
+use crate::graph::cycles;
 use crate::inst::ParamAttrs;
 use crate::module::Linkage;
 use crate::types::{AddrSpace, Type, TypeKind};
@@ -177,52 +178,24 @@ impl Verifier<'_> {
         ))
     }
 
-    /// Checks rule 6, by a depth-first search along the addresses in initializers.
+    /// Checks rule 6.
     pub(super) fn check_cycles(&mut self) {
         let m = self.m;
-        #[derive(Copy, Clone, PartialEq)]
-        enum State {
-            New,
-            Open,
-            Done,
+        let mut references = vec![Vec::new(); m.globals.len()];
+        for global in m.globals() {
+            references[global.0 as usize] = self.statics_in(global);
         }
-        let mut state = vec![State::New; m.globals.len()];
-        for start in m.globals() {
-            let mut path: Vec<(Global, Vec<Global>)> = Vec::new();
-            let mut enter = Some(start);
-            loop {
-                if let Some(global) = enter.take() {
-                    match state[global.0 as usize] {
-                        State::Done => {}
-                        State::New => {
-                            state[global.0 as usize] = State::Open;
-                            path.push((global, self.statics_in(global)));
-                        }
-                        State::Open => {
-                            let at = path.iter().position(|(g, _)| *g == global).unwrap_or(0);
-                            let names: Vec<&str> = path[at..]
-                                .iter()
-                                .map(|(g, _)| m.global(*g).name.as_str())
-                                .collect();
-                            let message = format!(
-                                "statics refer to each other in a cycle, which libnvvm rejects: {}",
-                                names.join(" -> ")
-                            );
-                            self.error(Rule::Cycles, Some(&m.global(global).name), message);
-                        }
-                    }
-                }
-                let Some((global, next)) = path.last_mut() else {
-                    break;
-                };
-                match next.pop() {
-                    Some(next) => enter = Some(next),
-                    None => {
-                        state[global.0 as usize] = State::Done;
-                        path.pop();
-                    }
-                }
-            }
+        let cycles = cycles(references.len(), |global, i| {
+            Some(references[global].get(i)?.0 as usize)
+        });
+        for cycle in cycles {
+            let name = |&global: &usize| m.global(Global(global as u32)).name.as_str();
+            let names: Vec<&str> = cycle.iter().map(name).collect();
+            let message = format!(
+                "statics refer to each other in a cycle, which libnvvm rejects: {}",
+                names.join(", ")
+            );
+            self.error(Rule::Cycles, names.first().copied(), message);
         }
     }
 

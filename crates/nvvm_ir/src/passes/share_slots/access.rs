@@ -3,14 +3,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::graph::postorder;
 use crate::inst::{ByValue, Call, Callee, CastOp, InstKind, ParamAttrs};
 use crate::intrinsic::Intrinsic;
 use crate::module::{Linkage, Module};
 use crate::types::TypeKind;
+use crate::uses::all_calls;
 use crate::value::{Const, Func, Value};
 
 use super::live::direct_callee;
-use crate::passes::bound_inlining::calls_of;
 
 /// How an instruction uses an address.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -49,18 +50,13 @@ impl Params {
     pub(super) fn new(module: &Module, shared: &HashSet<Func>) -> Params {
         let mut params = Params::unknown();
         params.owned = owned(module, shared);
-        let mut seen = vec![false; module.funcs.len()];
-        for root in module.funcs() {
-            // `left` marks the second visit of a function, after its callees.
-            let mut stack = vec![(root, false)];
-            while let Some((func, left)) = stack.pop() {
-                if left {
-                    params.add(module, func);
-                } else if !std::mem::replace(&mut seen[func.0 as usize], true) {
-                    stack.push((func, true));
-                    stack.extend(calls_of(module, func).into_iter().map(|func| (func, false)));
-                }
-            }
+        let calls = all_calls(module);
+        let funcs = module.funcs().map(|func| func.0 as usize);
+        let order = postorder(calls.len(), funcs, |func, i| {
+            Some(calls[func].iter().rev().nth(i)?.0 as usize)
+        });
+        for func in order {
+            params.add(module, Func(func as u32));
         }
         params
     }
