@@ -158,19 +158,6 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// Allocates stack memory for `count` elements, at the current position.
-    pub fn dynamic_alloca(&mut self, ty: Type, count: Value, align: u64) -> Value {
-        let ptr = self.module.types.ptr();
-        self.push(
-            ptr,
-            InstKind::Alloca {
-                ty,
-                count: Some(count),
-                align,
-            },
-        )
-    }
-
     /// Appends a load.
     pub fn load(&mut self, ty: Type, ptr: Value, access: MemAccess) -> Value {
         self.check_ptr(ptr, "load");

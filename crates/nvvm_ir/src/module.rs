@@ -559,12 +559,4 @@ impl Module {
     pub fn di(&self, di: Di) -> &DiNode {
         &self.di[di.0 as usize]
     }
-
-    /// Returns all debug information nodes.
-    pub fn di_nodes(&self) -> impl Iterator<Item = (Di, &DiNode)> {
-        self.di
-            .iter()
-            .enumerate()
-            .map(|(i, node)| (Di(i as u32), node))
-    }
 }

@@ -228,21 +228,6 @@ pub(super) fn legalize_rmw(
     if width == 128 && rw.target.sm < 90 {
         return rw.needs_arch(ty, "an atomic operation of 128 bits", 90);
     }
-    if rw.module.types.is_ptr(ty) && op != RmwOp::Xchg {
-        let int = rw.int_ty(width);
-        let value = rw.cast(CastOp::PtrToInt, value, int);
-        let old = rw.emit(
-            int,
-            InstKind::AtomicRmw {
-                op,
-                ptr,
-                value,
-                ordering,
-                scope,
-            },
-        );
-        return rw.cast(CastOp::IntToPtr, old, ty);
-    }
     let own = |rw: &mut Rewriter, ptr| {
         let access = MemAccess {
             align: u64::from(width / 8),
