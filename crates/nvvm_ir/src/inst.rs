@@ -243,199 +243,429 @@ pub enum ByValue {
     Result(u64),
 }
 
-/// The operation of an instruction, with its operands.
-#[derive(Clone, Debug)]
-pub enum InstKind {
-    /// Returns from the function.
-    Ret(Option<Value>),
-    /// Unconditional branch.
-    Br(Block),
-    /// Conditional branch on an `i1`.
-    CondBr {
-        /// The condition.
-        cond: Value,
-        /// The target if the condition is true.
-        then: Block,
-        /// The target if the condition is false.
-        otherwise: Block,
-    },
-    /// Multi-way branch on an integer.
-    Switch {
-        /// The integer.
-        value: Value,
-        /// The target if no case matches.
-        default: Block,
-        /// The cases with their targets.
-        cases: Vec<(u128, Block)>,
-    },
-    /// Marks a point that execution never reaches.
-    Unreachable,
-    /// Allocates stack memory; the result is a pointer into [`crate::AddrSpace::Generic`].
-    Alloca {
-        /// The allocated type.
-        ty: Type,
-        /// The number of elements, for an allocation of variable size.
-        count: Option<Value>,
-        /// Alignment in bytes.
-        align: u64,
-    },
-    /// Loads a value of the instruction's type.
-    Load {
-        /// The address.
-        ptr: Value,
-        /// The properties of the access.
-        access: MemAccess,
-    },
-    /// Stores a value.
-    Store {
-        /// The value.
-        value: Value,
-        /// The address.
-        ptr: Value,
-        /// The properties of the access.
-        access: MemAccess,
-    },
-    /// Computes an address, as LLVM's `getelementptr`.
-    Gep {
-        /// The type that the base is taken to point to.
-        element: Type,
-        /// The base address.
-        base: Value,
-        /// The indices: the first counts elements of type `element`, the others select within it.
-        indices: Vec<Value>,
-        /// Whether the result stays within the base's allocation.
-        inbounds: bool,
-    },
-    /// Atomic read-modify-write; the result is the previous value.
-    AtomicRmw {
-        /// The operation.
-        op: RmwOp,
-        /// The address.
-        ptr: Value,
-        /// The operand.
-        value: Value,
-        /// The memory ordering.
-        ordering: Ordering,
-        /// The scope.
-        scope: Scope,
-    },
-    /// Atomic compare-and-exchange; the result is `{T, i1}`: the previous value, and whether the
-    /// exchange took place.
-    CmpXchg {
-        /// The address.
-        ptr: Value,
-        /// The expected value.
-        expected: Value,
-        /// The value to write if the previous value is as expected.
-        new: Value,
-        /// The ordering on success.
-        success: Ordering,
-        /// The ordering on failure.
-        failure: Ordering,
-        /// The scope.
-        scope: Scope,
-    },
-    /// Orders memory accesses.
-    Fence {
-        /// The memory ordering.
-        ordering: Ordering,
-        /// The scope.
-        scope: Scope,
-    },
-    /// A binary operation.
-    Bin {
-        /// The operation.
-        op: BinOp,
-        /// The left operand.
-        lhs: Value,
-        /// The right operand.
-        rhs: Value,
-        /// The assumptions.
-        flags: Flags,
-    },
-    /// Flips the sign of a float.
-    FNeg(Value),
-    /// Converts a value to the instruction's type.
-    Cast {
-        /// The conversion.
-        op: CastOp,
-        /// The value.
-        value: Value,
-    },
-    /// Compares integers or pointers.
-    ICmp {
-        /// The predicate.
-        pred: IntPred,
-        /// The left operand.
-        lhs: Value,
-        /// The right operand.
-        rhs: Value,
-    },
-    /// Compares floats.
-    FCmp {
-        /// The predicate.
-        pred: FloatPred,
-        /// The left operand.
-        lhs: Value,
-        /// The right operand.
-        rhs: Value,
-    },
-    /// Selects one of two values by an `i1`, or element by element by a vector of `i1`.
-    Select {
-        /// The condition.
-        cond: Value,
-        /// The value if the condition is true.
-        then: Value,
-        /// The value if the condition is false.
-        otherwise: Value,
-    },
-    /// Selects the value of the edge through which the block was entered.
-    Phi(Vec<(Value, Block)>),
-    /// A call. The instruction's type is the call's return type.
-    Call(Box<Call>),
-    /// Extracts a field of an aggregate value.
-    ExtractValue {
-        /// The aggregate.
-        aggregate: Value,
-        /// The index of the field.
-        index: u32,
-    },
-    /// Replaces a field of an aggregate value.
-    InsertValue {
-        /// The aggregate.
-        aggregate: Value,
-        /// The new field.
-        value: Value,
-        /// The index of the field.
-        index: u32,
-    },
-    /// Extracts an element of a vector.
-    ExtractElement {
-        /// The vector.
-        vector: Value,
-        /// The index of the element.
-        index: Value,
-    },
-    /// Replaces an element of a vector.
-    InsertElement {
-        /// The vector.
-        vector: Value,
-        /// The new element.
-        value: Value,
-        /// The index of the element.
-        index: Value,
-    },
-    /// Selects elements of two vectors by constant indices; `None` gives an undefined element.
-    ShuffleVector {
-        /// The first vector.
-        a: Value,
-        /// The second vector.
-        b: Value,
-        /// The indices. Those of `b` follow those of `a`.
-        mask: Vec<Option<u32>>,
-    },
-    /// Turns an undefined value into an arbitrary but fixed one.
-    Freeze(Value),
+/// The instructions. Each has its fields and, if its text is regular, its text: the reader, the
+/// writer, and the functions that visit operands are generated from this table.
+///
+/// A text has the pattern of the fields, the keyword (or `<field>` for a field that is the keyword),
+/// `{method}` of the reader for words that it skips, the parts in order, and the type of the result.
+/// Parts and types are methods of `read::text::Text` and `write::text::Text`. `untyped` is an operand
+/// with the type of the operand before; `address(ptr: value)` is the address of such a value.
+macro_rules! instructions {
+    ($callback:ident) => {
+        $callback! {
+            /// Returns from the function.
+            Ret(value: Option<Value>);
+            /// Unconditional branch.
+            Br(to: Block);
+            /// Conditional branch on an `i1`.
+            CondBr {
+                /// The condition.
+                cond: Value,
+                /// The target if the condition is true.
+                then: Block,
+                /// The target if the condition is false.
+                otherwise: Block,
+            };
+            /// Multi-way branch on an integer.
+            Switch {
+                /// The integer.
+                value: Value,
+                /// The target if no case matches.
+                default: Block,
+                /// The cases with their targets.
+                cases: Vec<(u128, Block)>,
+            };
+            /// Marks a point that execution never reaches.
+            Unreachable;
+            /// Allocates stack memory; the result is a pointer into [`crate::AddrSpace::Generic`].
+            Alloca {
+                /// The allocated type.
+                ty: Type,
+                /// The number of elements, for an allocation of variable size.
+                count: Option<Value>,
+                /// Alignment in bytes.
+                align: u64,
+            };
+            /// Loads a value of the instruction's type.
+            Load {
+                /// The address.
+                ptr: Value,
+                /// The properties of the access.
+                access: MemAccess,
+            };
+            /// Stores a value.
+            Store {
+                /// The value.
+                value: Value,
+                /// The address.
+                ptr: Value,
+                /// The properties of the access.
+                access: MemAccess,
+            };
+            /// Computes an address, as LLVM's `getelementptr`.
+            Gep {
+                /// The type that the base is taken to point to.
+                element: Type,
+                /// The base address.
+                base: Value,
+                /// The indices: the first counts elements of type `element`, the others select
+                /// within it.
+                indices: Vec<Value>,
+                /// Whether the result stays within the base's allocation.
+                inbounds: bool,
+            };
+            /// Atomic read-modify-write; the result is the previous value.
+            AtomicRmw {
+                /// The operation.
+                op: RmwOp,
+                /// The address.
+                ptr: Value,
+                /// The operand.
+                value: Value,
+                /// The memory ordering.
+                ordering: Ordering,
+                /// The scope.
+                scope: Scope,
+            } = [
+                { op, ptr, value, ordering, scope }:
+                "atomicrmw" word(op) address(ptr: value) typed(value) scope(scope) word(ordering)
+                -> same(value)
+            ];
+            /// Atomic compare-and-exchange; the result is `{T, i1}`: the previous value, and whether
+            /// the exchange took place.
+            CmpXchg {
+                /// The address.
+                ptr: Value,
+                /// The expected value.
+                expected: Value,
+                /// The value to write if the previous value is as expected.
+                new: Value,
+                /// The ordering on success.
+                success: Ordering,
+                /// The ordering on failure.
+                failure: Ordering,
+                /// The scope.
+                scope: Scope,
+            } = [
+                { ptr, expected, new, success, failure, scope }:
+                "cmpxchg" {skip_weak} address(ptr: new) typed(expected) typed(new) scope(scope)
+                word(success) word(failure) -> exchange(new)
+            ];
+            /// Orders memory accesses.
+            Fence {
+                /// The memory ordering.
+                ordering: Ordering,
+                /// The scope.
+                scope: Scope,
+            } = [{ ordering, scope }: "fence" scope(scope) word(ordering) -> none()];
+            /// A binary operation.
+            Bin {
+                /// The operation.
+                op: BinOp,
+                /// The left operand.
+                lhs: Value,
+                /// The right operand.
+                rhs: Value,
+                /// The assumptions.
+                flags: Flags,
+            } = [
+                { op, lhs, rhs, flags }: <op> flags(flags) typed(lhs) untyped(rhs) -> same(lhs)
+            ];
+            /// Flips the sign of a float.
+            FNeg(value: Value) = [(value): "fneg" {skip_flags} typed(value) -> same(value)];
+            /// Converts a value to the instruction's type.
+            Cast {
+                /// The conversion.
+                op: CastOp,
+                /// The value.
+                value: Value,
+            } = [{ op, value }: <op> {skip_flags} typed(value) -> to()];
+            /// Compares integers or pointers.
+            ICmp {
+                /// The predicate.
+                pred: IntPred,
+                /// The left operand.
+                lhs: Value,
+                /// The right operand.
+                rhs: Value,
+            } = [
+                { pred, lhs, rhs }:
+                "icmp" {skip_samesign} word(pred) typed(lhs) untyped(rhs) -> truth(lhs)
+            ];
+            /// Compares floats.
+            FCmp {
+                /// The predicate.
+                pred: FloatPred,
+                /// The left operand.
+                lhs: Value,
+                /// The right operand.
+                rhs: Value,
+            } = [
+                { pred, lhs, rhs }:
+                "fcmp" {skip_flags} word(pred) typed(lhs) untyped(rhs) -> truth(lhs)
+            ];
+            /// Selects one of two values by an `i1`, or element by element by a vector of `i1`.
+            Select {
+                /// The condition.
+                cond: Value,
+                /// The value if the condition is true.
+                then: Value,
+                /// The value if the condition is false.
+                otherwise: Value,
+            } = [
+                { cond, then, otherwise }:
+                "select" {skip_flags} typed(cond) typed(then) typed(otherwise) -> same(then)
+            ];
+            /// Selects the value of the edge through which the block was entered.
+            Phi(incoming: Vec<(Value, Block)>);
+            /// A call. The instruction's type is the call's return type.
+            Call(call: Box<Call>);
+            /// Extracts a field of an aggregate value.
+            ExtractValue {
+                /// The aggregate.
+                aggregate: Value,
+                /// The index of the field.
+                index: u32,
+            };
+            /// Replaces a field of an aggregate value.
+            InsertValue {
+                /// The aggregate.
+                aggregate: Value,
+                /// The new field.
+                value: Value,
+                /// The index of the field.
+                index: u32,
+            };
+            /// Extracts an element of a vector.
+            ExtractElement {
+                /// The vector.
+                vector: Value,
+                /// The index of the element.
+                index: Value,
+            } = [{ vector, index }: "extractelement" typed(vector) typed(index) -> element(vector)];
+            /// Replaces an element of a vector.
+            InsertElement {
+                /// The vector.
+                vector: Value,
+                /// The new element.
+                value: Value,
+                /// The index of the element.
+                index: Value,
+            } = [
+                { vector, value, index }:
+                "insertelement" typed(vector) typed(value) typed(index) -> same(vector)
+            ];
+            /// Selects elements of two vectors by constant indices; `None` gives an undefined
+            /// element.
+            ShuffleVector {
+                /// The first vector.
+                a: Value,
+                /// The second vector.
+                b: Value,
+                /// The indices. Those of `b` follow those of `a`.
+                mask: Vec<Option<u32>>,
+            };
+            /// Turns an undefined value into an arbitrary but fixed one.
+            Freeze(value: Value) = [(value): "freeze" typed(value) -> same(value)];
+        }
+    };
+}
+pub(crate) use instructions;
+
+macro_rules! declare {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident
+        $( ( $only:ident: $only_ty:ty ) )?
+        $( { $( $(#[$field_doc:meta])* $field:ident: $ty:ty, )* } )?
+        $( = $text:tt )?;
+    )*) => {
+        /// The operation of an instruction, with its operands.
+        #[derive(Clone, Debug)]
+        pub enum InstKind {
+            $( $(#[$doc])* $name $( ($only_ty) )? $( { $( $(#[$field_doc])* $field: $ty, )* } )?, )*
+        }
+
+        impl Part for InstKind {
+            fn operands(&self, f: &mut impl FnMut(Value)) {
+                match self {$(
+                    InstKind::$name $( ($only) )? $( { $($field,)* } )? => {
+                        $( $only.operands(f); )?
+                        $( $( $field.operands(f); )* )?
+                    }
+                )*}
+            }
+
+            fn operands_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+                match self {$(
+                    InstKind::$name $( ($only) )? $( { $($field,)* } )? => {
+                        $( $only.operands_mut(f); )?
+                        $( $( $field.operands_mut(f); )* )?
+                    }
+                )*}
+            }
+
+            fn successors(&self, f: &mut impl FnMut(Block)) {
+                match self {$(
+                    InstKind::$name $( ($only) )? $( { $($field,)* } )? => {
+                        $( $only.successors(f); )?
+                        $( $( $field.successors(f); )* )?
+                    }
+                )*}
+            }
+
+            fn successors_mut(&mut self, f: &mut impl FnMut(&mut Block)) {
+                match self {$(
+                    InstKind::$name $( ($only) )? $( { $($field,)* } )? => {
+                        $( $only.successors_mut(f); )?
+                        $( $( $field.successors_mut(f); )* )?
+                    }
+                )*}
+            }
+
+            fn types_mut(&mut self, f: &mut impl FnMut(&mut Type)) {
+                match self {$(
+                    InstKind::$name $( ($only) )? $( { $($field,)* } )? => {
+                        $( $only.types_mut(f); )?
+                        $( $( $field.types_mut(f); )* )?
+                    }
+                )*}
+            }
+        }
+    };
+}
+
+instructions!(declare);
+
+/// A part of an instruction: visits the values, blocks and types in it.
+trait Part {
+    /// Calls `f` with each operand that is a value.
+    fn operands(&self, _f: &mut impl FnMut(Value)) {}
+    /// Calls `f` with a mutable reference to each operand that is a value.
+    fn operands_mut(&mut self, _f: &mut impl FnMut(&mut Value)) {}
+    /// Calls `f` with each block that the instruction may branch to.
+    fn successors(&self, _f: &mut impl FnMut(Block)) {}
+    /// Calls `f` with a mutable reference to each block that the instruction may branch to.
+    fn successors_mut(&mut self, _f: &mut impl FnMut(&mut Block)) {}
+    /// Calls `f` with a mutable reference to each type.
+    fn types_mut(&mut self, _f: &mut impl FnMut(&mut Type)) {}
+}
+
+macro_rules! without_values {
+    ($($ty:ty),*) => { $( impl Part for $ty {} )* };
+}
+without_values!(bool, u32, u64, MemAccess, Flags, Ordering, Scope);
+without_values!(BinOp, CastOp, IntPred, FloatPred, RmwOp);
+
+impl Part for Value {
+    fn operands(&self, f: &mut impl FnMut(Value)) {
+        f(*self);
+    }
+
+    fn operands_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+        f(self);
+    }
+}
+
+impl Part for Block {
+    fn successors(&self, f: &mut impl FnMut(Block)) {
+        f(*self);
+    }
+
+    fn successors_mut(&mut self, f: &mut impl FnMut(&mut Block)) {
+        f(self);
+    }
+}
+
+impl Part for Type {
+    fn types_mut(&mut self, f: &mut impl FnMut(&mut Type)) {
+        f(self);
+    }
+}
+
+/// An incoming value of a phi: the block is a predecessor.
+impl Part for (Value, Block) {
+    fn operands(&self, f: &mut impl FnMut(Value)) {
+        f(self.0);
+    }
+
+    fn operands_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+        f(&mut self.0);
+    }
+}
+
+/// A case of a switch.
+impl Part for (u128, Block) {
+    fn successors(&self, f: &mut impl FnMut(Block)) {
+        f(self.1);
+    }
+
+    fn successors_mut(&mut self, f: &mut impl FnMut(&mut Block)) {
+        f(&mut self.1);
+    }
+}
+
+macro_rules! containers {
+    ($($ty:ty),*) => {$(
+        impl<P: Part> Part for $ty {
+            fn operands(&self, f: &mut impl FnMut(Value)) {
+                self.iter().for_each(|part| part.operands(f));
+            }
+
+            fn operands_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+                self.iter_mut().for_each(|part| part.operands_mut(f));
+            }
+
+            fn successors(&self, f: &mut impl FnMut(Block)) {
+                self.iter().for_each(|part| part.successors(f));
+            }
+
+            fn successors_mut(&mut self, f: &mut impl FnMut(&mut Block)) {
+                self.iter_mut().for_each(|part| part.successors_mut(f));
+            }
+
+            fn types_mut(&mut self, f: &mut impl FnMut(&mut Type)) {
+                self.iter_mut().for_each(|part| part.types_mut(f));
+            }
+        }
+    )*};
+}
+containers!(Option<P>, Vec<P>);
+
+impl Part for Box<Call> {
+    fn operands(&self, f: &mut impl FnMut(Value)) {
+        if let Callee::Value(callee) = self.callee {
+            f(callee);
+        }
+        self.args.operands(f);
+    }
+
+    fn operands_mut(&mut self, f: &mut impl FnMut(&mut Value)) {
+        if let Callee::Value(callee) = &mut self.callee {
+            f(callee);
+        }
+        self.args.operands_mut(f);
+    }
+
+    fn types_mut(&mut self, f: &mut impl FnMut(&mut Type)) {
+        self.sig.types_mut(f);
+        self.ret_attrs.types_mut(f);
+        self.arg_attrs.types_mut(f);
+    }
+}
+
+impl Part for ParamAttrs {
+    fn types_mut(&mut self, f: &mut impl FnMut(&mut Type)) {
+        self.byval.types_mut(f);
+        self.sret.types_mut(f);
+    }
+}
+
+impl ParamAttrs {
+    /// Calls `f` with a mutable reference to each type in the attributes.
+    pub(crate) fn for_each_type_mut(&mut self, mut f: impl FnMut(&mut Type)) {
+        self.types_mut(&mut f);
+    }
 }
 
 /// A call.
@@ -471,189 +701,28 @@ impl InstKind {
 
     /// Returns the blocks that the instruction may branch to.
     pub fn successors(&self) -> Vec<Block> {
-        match self {
-            InstKind::Br(block) => vec![*block],
-            InstKind::CondBr {
-                then, otherwise, ..
-            } => vec![*then, *otherwise],
-            InstKind::Switch { default, cases, .. } => std::iter::once(*default)
-                .chain(cases.iter().map(|c| c.1))
-                .collect(),
-            _ => Vec::new(),
-        }
+        let mut blocks = Vec::new();
+        Part::successors(self, &mut |block| blocks.push(block));
+        blocks
     }
 
-    /// Calls `f` with each operand that is a value.
+    /// Calls `f` with each operand that is a value. The callee is a call's first operand.
     pub fn for_each_operand(&self, mut f: impl FnMut(Value)) {
-        use InstKind::*;
-        match self {
-            Ret(value) => value.iter().for_each(|&v| f(v)),
-            Br(_) | Unreachable | Fence { .. } => {}
-            CondBr { cond, .. } => f(*cond),
-            Switch { value, .. } => f(*value),
-            Alloca { count, .. } => count.iter().for_each(|&v| f(v)),
-            Load { ptr, .. } => f(*ptr),
-            Store { value, ptr, .. } => {
-                f(*value);
-                f(*ptr)
-            }
-            Gep { base, indices, .. } => {
-                f(*base);
-                indices.iter().for_each(|&v| f(v))
-            }
-            AtomicRmw { ptr, value, .. } => {
-                f(*ptr);
-                f(*value)
-            }
-            CmpXchg {
-                ptr, expected, new, ..
-            } => {
-                f(*ptr);
-                f(*expected);
-                f(*new)
-            }
-            Bin { lhs, rhs, .. } | ICmp { lhs, rhs, .. } | FCmp { lhs, rhs, .. } => {
-                f(*lhs);
-                f(*rhs)
-            }
-            FNeg(v) | Freeze(v) => f(*v),
-            Cast { value, .. } => f(*value),
-            Select {
-                cond,
-                then,
-                otherwise,
-            } => {
-                f(*cond);
-                f(*then);
-                f(*otherwise)
-            }
-            Phi(incoming) => incoming.iter().for_each(|&(v, _)| f(v)),
-            Call(call) => {
-                if let Callee::Value(v) = call.callee {
-                    f(v)
-                }
-                call.args.iter().for_each(|&v| f(v))
-            }
-            ExtractValue { aggregate, .. } => f(*aggregate),
-            InsertValue {
-                aggregate, value, ..
-            } => {
-                f(*aggregate);
-                f(*value)
-            }
-            ExtractElement { vector, index } => {
-                f(*vector);
-                f(*index)
-            }
-            InsertElement {
-                vector,
-                value,
-                index,
-            } => {
-                f(*vector);
-                f(*value);
-                f(*index)
-            }
-            ShuffleVector { a, b, .. } => {
-                f(*a);
-                f(*b)
-            }
-        }
+        self.operands(&mut f);
     }
 
     /// Calls `f` with a mutable reference to each operand that is a value.
     pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut Value)) {
-        use InstKind::*;
-        match self {
-            Ret(value) => value.iter_mut().for_each(&mut f),
-            Br(_) | Unreachable | Fence { .. } => {}
-            CondBr { cond, .. } => f(cond),
-            Switch { value, .. } => f(value),
-            Alloca { count, .. } => count.iter_mut().for_each(&mut f),
-            Load { ptr, .. } => f(ptr),
-            Store { value, ptr, .. } => {
-                f(value);
-                f(ptr)
-            }
-            Gep { base, indices, .. } => {
-                f(base);
-                indices.iter_mut().for_each(&mut f)
-            }
-            AtomicRmw { ptr, value, .. } => {
-                f(ptr);
-                f(value)
-            }
-            CmpXchg {
-                ptr, expected, new, ..
-            } => {
-                f(ptr);
-                f(expected);
-                f(new)
-            }
-            Bin { lhs, rhs, .. } | ICmp { lhs, rhs, .. } | FCmp { lhs, rhs, .. } => {
-                f(lhs);
-                f(rhs)
-            }
-            FNeg(v) | Freeze(v) => f(v),
-            Cast { value, .. } => f(value),
-            Select {
-                cond,
-                then,
-                otherwise,
-            } => {
-                f(cond);
-                f(then);
-                f(otherwise)
-            }
-            Phi(incoming) => incoming.iter_mut().for_each(|(v, _)| f(v)),
-            Call(call) => {
-                if let Callee::Value(v) = &mut call.callee {
-                    f(v)
-                }
-                call.args.iter_mut().for_each(&mut f)
-            }
-            ExtractValue { aggregate, .. } => f(aggregate),
-            InsertValue {
-                aggregate, value, ..
-            } => {
-                f(aggregate);
-                f(value)
-            }
-            ExtractElement { vector, index } => {
-                f(vector);
-                f(index)
-            }
-            InsertElement {
-                vector,
-                value,
-                index,
-            } => {
-                f(vector);
-                f(value);
-                f(index)
-            }
-            ShuffleVector { a, b, .. } => {
-                f(a);
-                f(b)
-            }
-        }
+        self.operands_mut(&mut f);
     }
 
     /// Calls `f` with a mutable reference to each block that the instruction may branch to.
     pub fn for_each_successor_mut(&mut self, mut f: impl FnMut(&mut Block)) {
-        match self {
-            InstKind::Br(block) => f(block),
-            InstKind::CondBr {
-                then, otherwise, ..
-            } => {
-                f(then);
-                f(otherwise)
-            }
-            InstKind::Switch { default, cases, .. } => {
-                f(default);
-                cases.iter_mut().for_each(|(_, block)| f(block))
-            }
-            _ => {}
-        }
+        self.successors_mut(&mut f);
+    }
+
+    /// Calls `f` with a mutable reference to each type, except the type of the result.
+    pub(crate) fn for_each_type_mut(&mut self, mut f: impl FnMut(&mut Type)) {
+        self.types_mut(&mut f);
     }
 }

@@ -15,6 +15,7 @@ mod expansions;
 mod insts;
 mod lexer;
 mod metadata;
+mod text;
 mod types;
 
 use std::collections::HashMap;

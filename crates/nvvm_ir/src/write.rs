@@ -32,6 +32,7 @@ mod intrinsics;
 mod memory;
 mod metadata;
 mod names;
+mod text;
 pub(crate) mod words;
 
 use std::collections::HashMap;

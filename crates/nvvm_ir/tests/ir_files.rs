@@ -28,7 +28,6 @@ const HELPERS: &[&str] = &[
     "legalize/emit.rs",
     "legalize/error.rs",
     "legalize/mod.rs",
-    "legalize/operands.rs",
     "legalize/rewriter.rs",
     "passes/reachable.rs",
     "passes/share_slots/access.rs",

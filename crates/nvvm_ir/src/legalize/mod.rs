@@ -45,7 +45,6 @@ mod half_calls;
 mod lanes;
 mod odd_ints;
 mod odd_memory;
-mod operands;
 mod overflow;
 mod rewriter;
 mod rules;

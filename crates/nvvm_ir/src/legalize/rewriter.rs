@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use super::operands::map_operands;
 use super::{LegalizeError, Target};
 use crate::inst::*;
 use crate::metadata::Di;
@@ -148,7 +147,8 @@ impl<'m> Rewriter<'m> {
                 let ValueKind::Inst(data) = &mut module.values[inst.index()].kind else {
                     continue;
                 };
-                map_operands(&mut data.kind, |v| resolve(&self.replaced, self.consts, v));
+                data.kind
+                    .for_each_operand_mut(|v| *v = resolve(&self.replaced, self.consts, *v));
                 // Phis that the rewriter emitted already name the right part of a split block.
                 let InstKind::Phi(incoming) = &mut data.kind else {
                     continue;

@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 
-use super::operands::{map_attr_types, map_types};
 use super::rewriter::Rewriter;
 use super::{LegalizeError, Target, bfloat, fp128, odd_ints, odd_memory};
 use crate::inst::*;
@@ -33,7 +32,7 @@ pub(super) fn legalize_types(
         match &mut value.kind {
             ValueKind::Param(..) => {}
             ValueKind::Inst(data) => {
-                map_types(&mut data.kind, new);
+                data.kind.for_each_type_mut(|ty| *ty = new(*ty));
                 mask_cases(&mut data.kind, |value| {
                     module.types.int_bits(old_types[value.index()])
                 });
@@ -51,10 +50,10 @@ pub(super) fn legalize_types(
     for func in module.funcs() {
         let data = module.func_mut(func);
         data.sig = new(data.sig);
-        map_attr_types(&mut data.ret_attrs, new);
+        data.ret_attrs.for_each_type_mut(|ty| *ty = new(*ty));
         data.param_attrs
             .iter_mut()
-            .for_each(|attrs| map_attr_types(attrs, new));
+            .for_each(|attrs| attrs.for_each_type_mut(|ty| *ty = new(*ty)));
         if !data.blocks.is_empty() {
             let mut rewriter = Rewriter::new(module, *target, func, &consts, errors);
             rewriter.old_types = &old_types;

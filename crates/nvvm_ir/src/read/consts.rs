@@ -2,10 +2,10 @@
 
 use super::lexer::{Tok, unescape};
 use super::{Local, Reader, Result};
-use crate::inst::{CastOp, InstKind};
+use crate::inst::{BinOp, CastOp, InstKind};
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
-use crate::write::words;
+use crate::write::words::Word;
 
 impl<'t> Reader<'t> {
     /// `type value`
@@ -214,7 +214,7 @@ impl<'t> Reader<'t> {
                 Ok(self.m.constant(to, Const::IntToPtr(int as u64)))
             }
             // Not a constant of `nvvm_ir`.
-            _ => match words::cast_from_name(word) {
+            _ => match CastOp::from_name(word) {
                 Some(op) => self.at_entry(ty, InstKind::Cast { op, value }, start),
                 None => self.error_at(start, format!("no such `{word}` of a constant")),
             },
@@ -249,7 +249,7 @@ impl<'t> Reader<'t> {
         {
             return Ok(self.m.const_int(ty, end.wrapping_sub(start) as u64 as u128));
         }
-        match words::bin_from_name(word) {
+        match BinOp::from_name(word) {
             Some(op) => {
                 let kind = InstKind::Bin {
                     op,

@@ -1,4 +1,4 @@
-//! Instructions.
+//! Instructions. Those whose syntax is regular are in `text`.
 
 use super::lexer::Tok;
 use super::types::TextType;
@@ -7,7 +7,7 @@ use crate::inst::*;
 use crate::metadata::Di;
 use crate::types::{Type, TypeKind};
 use crate::value::{Block, Value};
-use crate::write::words;
+use crate::write::words::Word;
 
 /// What is attached at an instruction's end.
 #[derive(Default)]
@@ -108,109 +108,8 @@ impl<'t> Reader<'t> {
                     },
                 )
             }
-            "atomicrmw" => {
-                if self.peek() == Tok::Word("volatile") {
-                    return self.error("volatile atomic operations are not read here");
-                }
-                let at = self.at;
-                let op = self.word("an operation")?;
-                let Some(op) = words::rmw_from_name(op) else {
-                    return self.error_at(at, format!("there is no operation `{op}`"));
-                };
-                let ptr = self.typed()?;
-                self.punct(',')?;
-                let value = self.typed()?;
-                let scope = self.scope()?;
-                let ordering = self.ordering()?;
-                (
-                    self.m.ty(value),
-                    InstKind::AtomicRmw {
-                        op,
-                        ptr,
-                        value,
-                        ordering,
-                        scope,
-                    },
-                )
-            }
-            "cmpxchg" => {
-                // A weak one may fail; it need not.
-                self.eat_word("weak");
-                let ptr = self.typed()?;
-                self.punct(',')?;
-                let expected = self.typed()?;
-                self.punct(',')?;
-                let new = self.typed()?;
-                let scope = self.scope()?;
-                let (success, failure) = (self.ordering()?, self.ordering()?);
-                let (of, i1) = (self.m.ty(new), self.m.types.int(1));
-                let pair = self.m.types.structure(&[of, i1], false);
-                (
-                    pair,
-                    InstKind::CmpXchg {
-                        ptr,
-                        expected,
-                        new,
-                        success,
-                        failure,
-                        scope,
-                    },
-                )
-            }
-            "fence" => {
-                let scope = self.scope()?;
-                (
-                    void,
-                    InstKind::Fence {
-                        ordering: self.ordering()?,
-                        scope,
-                    },
-                )
-            }
-            "fneg" => {
-                self.flags();
-                let value = self.typed()?;
-                (self.m.ty(value), InstKind::FNeg(value))
-            }
-            "freeze" => {
-                let value = self.typed()?;
-                (self.m.ty(value), InstKind::Freeze(value))
-            }
-            "icmp" => {
-                self.eat_word("samesign");
-                let at = self.at;
-                let pred = self.word("a predicate")?;
-                let Some(pred) = words::int_pred_from_name(pred) else {
-                    return self.error_at(at, format!("there is no predicate `{pred}`"));
-                };
-                let (lhs, rhs) = self.pair()?;
-                (self.bool_like(lhs), InstKind::ICmp { pred, lhs, rhs })
-            }
-            "fcmp" => {
-                self.flags();
-                let at = self.at;
-                let pred = self.word("a predicate")?;
-                let Some(pred) = words::float_pred_from_name(pred) else {
-                    return self.error_at(at, format!("there is no predicate `{pred}`"));
-                };
-                let (lhs, rhs) = self.pair()?;
-                (self.bool_like(lhs), InstKind::FCmp { pred, lhs, rhs })
-            }
-            "select" => {
-                self.flags();
-                let cond = self.typed()?;
-                self.punct(',')?;
-                let then = self.typed()?;
-                self.punct(',')?;
-                let otherwise = self.typed()?;
-                (
-                    self.m.ty(then),
-                    InstKind::Select {
-                        cond,
-                        then,
-                        otherwise,
-                    },
-                )
+            "atomicrmw" if self.peek() == Tok::Word("volatile") => {
+                return self.error("volatile atomic operations are not read here");
             }
             "phi" => self.phi()?,
             "call" | "tail" | "musttail" | "notail" => {
@@ -273,30 +172,6 @@ impl<'t> Reader<'t> {
                 let op = CastOp::PtrToInt;
                 (self.ty()?.ty, InstKind::Cast { op, value })
             }
-            "extractelement" => {
-                let vector = self.typed()?;
-                self.punct(',')?;
-                let index = self.typed()?;
-                (
-                    self.m.types.scalar(self.m.ty(vector)),
-                    InstKind::ExtractElement { vector, index },
-                )
-            }
-            "insertelement" => {
-                let vector = self.typed()?;
-                self.punct(',')?;
-                let value = self.typed()?;
-                self.punct(',')?;
-                let index = self.typed()?;
-                (
-                    self.m.ty(vector),
-                    InstKind::InsertElement {
-                        vector,
-                        value,
-                        index,
-                    },
-                )
-            }
             "shufflevector" => self.shuffle()?,
             "bitcast" => {
                 let from = self.ty()?;
@@ -315,28 +190,10 @@ impl<'t> Reader<'t> {
                     },
                 )
             }
-            _ => {
-                if let Some(op) = words::bin_from_name(op) {
-                    let flags = self.flags();
-                    let (lhs, rhs) = self.pair()?;
-                    (
-                        self.m.ty(lhs),
-                        InstKind::Bin {
-                            op,
-                            lhs,
-                            rhs,
-                            flags,
-                        },
-                    )
-                } else if let Some(op) = words::cast_from_name(op) {
-                    self.flags();
-                    let value = self.typed()?;
-                    self.expect(Tok::Word("to"))?;
-                    (self.ty()?.ty, InstKind::Cast { op, value })
-                } else {
-                    return self.error_at(op_at, format!("there is no instruction `{op}`"));
-                }
-            }
+            _ => match self.regular(op)? {
+                Some(inst) => inst,
+                None => return self.error_at(op_at, format!("there is no instruction `{op}`")),
+            },
         };
         if matches!(kind, InstKind::Alloca { .. } | InstKind::Gep { .. }) {
             self.cast_result(&mut name)?;
@@ -426,13 +283,6 @@ impl<'t> Reader<'t> {
             }
         }
         self.expected("the name of a block of this function")
-    }
-
-    pub(super) fn pair(&mut self) -> Result<(Value, Value)> {
-        let lhs = self.typed()?;
-        self.punct(',')?;
-        let ty = self.m.ty(lhs);
-        Ok((lhs, self.value(ty)?))
     }
 
     pub(super) fn bool_like(&mut self, operand: Value) -> Type {
@@ -580,12 +430,13 @@ impl<'t> Reader<'t> {
         Ok(scope)
     }
 
-    pub(super) fn ordering(&mut self) -> Result<Ordering> {
+    /// Reads one of LLVM's keywords for a kind of operation.
+    pub(super) fn keyword<W: Word>(&mut self) -> Result<W> {
         let at = self.at;
-        let word = self.word("an ordering")?;
-        match words::ordering_from_name(word) {
-            Some(ordering) => Ok(ordering),
-            None => self.error_at(at, format!("there is no ordering `{word}`")),
+        let word = self.word(W::WHAT)?;
+        match W::from_name(word) {
+            Some(word) => Ok(word),
+            None => self.error_at(at, format!("expected {}, found `{word}`", W::WHAT)),
         }
     }
 
@@ -597,7 +448,7 @@ impl<'t> Reader<'t> {
     ) -> Result<MemAccess> {
         let atomic = if atomic {
             let scope = self.scope()?;
-            Some((self.ordering()?, scope))
+            Some((self.keyword()?, scope))
         } else {
             None
         };

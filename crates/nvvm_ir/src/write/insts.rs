@@ -1,7 +1,6 @@
-//! Instructions.
+//! Instructions. Those whose syntax is regular are in `text`.
 
 use super::Writer;
-use super::words::*;
 use crate::inst::*;
 use crate::types::TypeKind;
 use crate::value::Value;
@@ -65,96 +64,6 @@ impl Writer<'_> {
                 indices,
                 inbounds,
             } => self.gep(inst, *element, *base, indices, *inbounds),
-            InstKind::AtomicRmw {
-                op,
-                ptr,
-                value,
-                ordering,
-                scope,
-            } => {
-                let pointee = m.ty(*value);
-                let arg = self.cast_ptr(*ptr, pointee);
-                self.define(inst);
-                self.s("atomicrmw ");
-                self.s(rmw_name(*op));
-                self.s(" ");
-                self.ptr_operand(*ptr, pointee, arg);
-                self.s(", ");
-                self.typed(*value);
-                self.ordering(*ordering, *scope);
-            }
-            InstKind::CmpXchg {
-                ptr,
-                expected,
-                new,
-                success,
-                failure,
-                scope,
-            } => {
-                let pointee = m.ty(*new);
-                let arg = self.cast_ptr(*ptr, pointee);
-                self.define(inst);
-                self.s("cmpxchg ");
-                self.ptr_operand(*ptr, pointee, arg);
-                self.s(", ");
-                self.typed(*expected);
-                self.s(", ");
-                self.typed(*new);
-                self.ordering(*success, *scope);
-                self.s(" ");
-                self.s(ordering_name(*failure));
-            }
-            InstKind::Fence { ordering, scope } => {
-                self.s("  fence");
-                self.ordering(*ordering, *scope);
-            }
-            InstKind::Bin {
-                op,
-                lhs,
-                rhs,
-                flags,
-            } => {
-                self.define(inst);
-                self.s(bin_name(*op));
-                self.flags(*flags);
-                self.s(" ");
-                self.typed(*lhs);
-                self.s(", ");
-                self.val(*rhs);
-            }
-            InstKind::FNeg(value) => self.simple(inst, "fneg ", &[*value]),
-            InstKind::Freeze(value) => self.simple(inst, "freeze ", &[*value]),
-            InstKind::Cast { op, value } => {
-                self.define(inst);
-                self.s(cast_name(*op));
-                self.s(" ");
-                self.typed(*value);
-                self.s(" to ");
-                self.ty(ty);
-            }
-            InstKind::ICmp { pred, lhs, rhs } => {
-                self.define(inst);
-                self.s("icmp ");
-                self.s(int_pred_name(*pred));
-                self.s(" ");
-                self.typed(*lhs);
-                self.s(", ");
-                self.val(*rhs);
-            }
-            InstKind::FCmp { pred, lhs, rhs } => {
-                self.define(inst);
-                self.s("fcmp ");
-                self.s(float_pred_name(*pred));
-                self.s(" ");
-                self.typed(*lhs);
-                self.s(", ");
-                self.val(*rhs);
-            }
-            InstKind::Select {
-                cond,
-                then,
-                otherwise,
-            } => self.simple(inst, "select ", &[*cond, *then, *otherwise]),
             InstKind::Phi(incoming) => {
                 self.define(inst);
                 self.s("phi ");
@@ -182,14 +91,6 @@ impl Writer<'_> {
                 self.s(", ");
                 self.num(*index);
             }
-            InstKind::ExtractElement { vector, index } => {
-                self.simple(inst, "extractelement ", &[*vector, *index])
-            }
-            InstKind::InsertElement {
-                vector,
-                value,
-                index,
-            } => self.simple(inst, "insertelement ", &[*vector, *value, *index]),
             InstKind::ShuffleVector { a, b, mask } => {
                 self.simple(inst, "shufflevector ", &[*a, *b]);
                 self.s(", <");
@@ -204,6 +105,7 @@ impl Writer<'_> {
                 }
                 self.s(">");
             }
+            kind => self.regular(inst, kind),
         }
         self.loc(data);
         if data.kind.is_terminator() && self.m.block(data.block).no_unroll {

@@ -2,8 +2,8 @@
 //! the required type, and pointer results to `i8*`.
 
 use super::Writer;
-use super::words::ordering_name;
-use crate::inst::{MemAccess, Ordering, Scope};
+use super::words::Word;
+use crate::inst::{MemAccess, Scope};
 use crate::types::{Type, TypeKind};
 use crate::value::{Const, Value, ValueKind};
 
@@ -162,19 +162,20 @@ impl Writer<'_> {
 
     pub(super) fn access_end(&mut self, access: &MemAccess) {
         if let Some((ordering, scope)) = access.atomic {
-            self.ordering(ordering, scope);
+            self.scope(scope);
+            self.s(" ");
+            self.s(ordering.name());
         }
         self.align(access.align);
     }
 
-    pub(super) fn ordering(&mut self, ordering: Ordering, scope: Scope) {
+    pub(super) fn scope(&mut self, scope: Scope) {
         self.s(match scope {
-            Scope::Block => " syncscope(\"block\") ",
-            Scope::Cluster => " syncscope(\"cluster\") ",
-            Scope::Device => " syncscope(\"device\") ",
-            Scope::System => " ",
+            Scope::Block => " syncscope(\"block\")",
+            Scope::Cluster => " syncscope(\"cluster\")",
+            Scope::Device => " syncscope(\"device\")",
+            Scope::System => "",
         });
-        self.s(ordering_name(ordering));
     }
 
     pub(super) fn gep(

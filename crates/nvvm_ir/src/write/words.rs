@@ -2,31 +2,43 @@
 
 use crate::inst::*;
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident, $from:ident, $ty:ident { $($variant:ident = $text:literal,)* }) => {
-        $(#[$doc])*
-        pub(crate) fn $name(value: $ty) -> &'static str {
-            match value { $($ty::$variant => $text,)* }
-        }
+/// A kind of operation that LLVM's text gives as a keyword.
+pub(crate) trait Word: Copy {
+    /// What the kinds are, for error messages.
+    const WHAT: &'static str;
 
-        /// The inverse.
-        pub(crate) fn $from(text: &str) -> Option<$ty> {
-            Some(match text { $($text => $ty::$variant,)* _ => return None })
+    /// Returns LLVM's keyword.
+    fn name(self) -> &'static str;
+
+    /// Returns the kind with a keyword.
+    fn from_name(text: &str) -> Option<Self>;
+}
+
+macro_rules! words {
+    ($what:literal $ty:ident { $($variant:ident = $text:literal,)* }) => {
+        impl Word for $ty {
+            const WHAT: &'static str = $what;
+
+            fn name(self) -> &'static str {
+                match self { $($ty::$variant => $text,)* }
+            }
+
+            fn from_name(text: &str) -> Option<Self> {
+                Some(match text { $($text => $ty::$variant,)* _ => return None })
+            }
         }
     };
 }
 
 words! {
-    /// Returns LLVM's keyword for a binary operation.
-    bin_name, bin_from_name, BinOp {
+    "an operation" BinOp {
         Add = "add", Sub = "sub", Mul = "mul", UDiv = "udiv", SDiv = "sdiv", URem = "urem",
         SRem = "srem", Shl = "shl", LShr = "lshr", AShr = "ashr", And = "and", Or = "or",
         Xor = "xor", FAdd = "fadd", FSub = "fsub", FMul = "fmul", FDiv = "fdiv", FRem = "frem",
     }
 }
 words! {
-    /// Returns LLVM's keyword for a conversion.
-    cast_name, cast_from_name, CastOp {
+    "a conversion" CastOp {
         Trunc = "trunc", ZExt = "zext", SExt = "sext", FpTrunc = "fptrunc", FpExt = "fpext",
         FpToUi = "fptoui", FpToSi = "fptosi", UiToFp = "uitofp", SiToFp = "sitofp",
         PtrToInt = "ptrtoint", IntToPtr = "inttoptr", Bitcast = "bitcast",
@@ -34,30 +46,26 @@ words! {
     }
 }
 words! {
-    /// Returns LLVM's keyword for a comparison of integers.
-    int_pred_name, int_pred_from_name, IntPred {
+    "a predicate" IntPred {
         Eq = "eq", Ne = "ne", Ugt = "ugt", Uge = "uge", Ult = "ult", Ule = "ule", Sgt = "sgt",
         Sge = "sge", Slt = "slt", Sle = "sle",
     }
 }
 words! {
-    /// Returns LLVM's keyword for a comparison of floats.
-    float_pred_name, float_pred_from_name, FloatPred {
+    "a predicate" FloatPred {
         False = "false", Oeq = "oeq", Ogt = "ogt", Oge = "oge", Olt = "olt", Ole = "ole",
         One = "one", Ord = "ord", Uno = "uno", Ueq = "ueq", Ugt = "ugt", Uge = "uge",
         Ult = "ult", Ule = "ule", Une = "une", True = "true",
     }
 }
 words! {
-    /// Returns LLVM's keyword for a read-modify-write operation.
-    rmw_name, rmw_from_name, RmwOp {
+    "an operation" RmwOp {
         Xchg = "xchg", Add = "add", Sub = "sub", And = "and", Nand = "nand", Or = "or",
         Xor = "xor", Max = "max", Min = "min", UMax = "umax", UMin = "umin", FAdd = "fadd",
     }
 }
 words! {
-    /// Returns LLVM's keyword for a memory ordering.
-    ordering_name, ordering_from_name, Ordering {
+    "an ordering" Ordering {
         Relaxed = "monotonic", Acquire = "acquire", Release = "release", AcqRel = "acq_rel",
         SeqCst = "seq_cst",
     }
