@@ -108,6 +108,28 @@ start:
 ; CHECK-NEXT:   ret void
 ; CHECK-NEXT: }
 
+; The alignment of a field is at most that of its offset.
+define { i24, i32 } @fields(ptr %p) {
+start:
+  %r = load { i24, i32 }, ptr %p, align 8
+  ret { i24, i32 } %r
+}
+; CHECK-LABEL: define { i32, i32 } @fields(ptr %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = load i16, ptr %p, align 2
+; CHECK-NEXT:   %1 = zext i16 %0 to i32
+; CHECK-NEXT:   %2 = getelementptr i8, ptr %p, i64 2
+; CHECK-NEXT:   %3 = load i8, ptr %2, align 1
+; CHECK-NEXT:   %4 = zext i8 %3 to i32
+; CHECK-NEXT:   %5 = shl i32 %4, 16
+; CHECK-NEXT:   %6 = or i32 %1, %5
+; CHECK-NEXT:   %7 = getelementptr i8, ptr %p, i64 4
+; CHECK-NEXT:   %8 = load i32, ptr %7, align 4
+; CHECK-NEXT:   %9 = insertvalue { i32, i32 } undef, i32 %6, 0
+; CHECK-NEXT:   %r = insertvalue { i32, i32 } %9, i32 %8, 1
+; CHECK-NEXT:   ret { i32, i32 } %r
+; CHECK-NEXT: }
+
 define i32 @native(ptr %p) {
 start:
   %r = load i32, ptr %p, align 4

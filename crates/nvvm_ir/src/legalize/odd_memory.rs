@@ -39,15 +39,10 @@ fn pieces(bits: u32) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// Returns the properties of the access to a chunk.
-fn piece_access(access: MemAccess, at: u64, size: u64) -> MemAccess {
-    let align = if at == 0 {
-        access.align
-    } else {
-        access.align.min(1 << at.trailing_zeros())
-    };
+/// Returns the properties of the access to a chunk, whose offset is a multiple of its size.
+fn piece_access(access: MemAccess, size: u64) -> MemAccess {
     MemAccess {
-        align: align.clamp(1, size),
+        align: access.align.clamp(1, size),
         range: None,
         ..access
     }
@@ -93,7 +88,7 @@ fn load(rw: &mut Rewriter, ty: Type, ptr: Value, access: MemAccess) -> Value {
     for (at, size) in pieces(bits) {
         let piece_ty = rw.int_ty(size as u32 * 8);
         let ptr = at_offset(rw, ptr, at);
-        let piece = rw.load(piece_ty, ptr, piece_access(access, at, size));
+        let piece = rw.load(piece_ty, ptr, piece_access(access, size));
         let piece = rw.resize(piece, new_ty, false);
         value = Some(match value {
             None => piece,
@@ -190,6 +185,6 @@ fn store(rw: &mut Rewriter, ty: Type, value: Value, ptr: Value, access: MemAcces
         };
         let piece = rw.resize(piece, piece_ty, false);
         let ptr = at_offset(rw, ptr, at);
-        rw.store(piece, ptr, piece_access(access, at, size));
+        rw.store(piece, ptr, piece_access(access, size));
     }
 }
