@@ -88,8 +88,12 @@ impl Device {
 
     /// Returns an iterator over all devices of the default backend.
     pub fn devices() -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
-        let api = default_api()?;
-        Ok((0..count(api)?).map(move |ordinal| get(api, ordinal)))
+        all(default_api()?)
+    }
+
+    /// Returns an iterator over all devices of this device's backend.
+    pub(crate) fn all_of_backend(&self) -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
+        all(self.api)
     }
 
     /// Returns the device's name, such as `NVIDIA H200` or `PTX emulator (2 threads)`.
@@ -316,3 +320,7 @@ fn get(api: &'static Api, ordinal: u32) -> CudaResult<Device> {
     })?;
     Ok(Device { raw, api })
 }
+fn all(api: &'static Api) -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
+    Ok((0..count(api)?).map(move |ordinal| get(api, ordinal)))
+}
+

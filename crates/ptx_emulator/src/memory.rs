@@ -77,6 +77,31 @@ fn allocate(size: usize, align: usize) -> Option<(u64, Allocation)> {
     Some((address, Allocation { pointer, layout }))
 }
 
+/// A bit of the device addresses of registered host memory, on a device that cannot use host
+/// pointers for registered memory. No host address has it.
+const ALIAS: u64 = 1 << 59;
+/// The distance between the other bits of both addresses: they are equally aligned to pages only.
+const ALIAS_DISTANCE: u64 = 4096;
+
+/// Returns the device address of registered host memory, on a device that cannot use host pointers
+/// for registered memory.
+pub(crate) fn alias_of(host: u64) -> u64 {
+    ALIAS | (host + ALIAS_DISTANCE)
+}
+
+/// Returns whether a device address is one that [`alias_of`] returned.
+pub(crate) fn is_alias(address: u64) -> bool {
+    address & ALIAS != 0
+}
+
+/// Returns the host address of the byte at a device address.
+pub(crate) fn host_address(address: u64) -> u64 {
+    match is_alias(address) {
+        true => (address & !ALIAS) - ALIAS_DISTANCE,
+        false => address,
+    }
+}
+
 /// A range of addresses that kernels may access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {

@@ -99,14 +99,14 @@ pub unsafe trait Owned: GraphMemory + Send {
         Self: 'a;
     /// Borrows the elements mutably.
     fn elements_mut(&mut self) -> Self::Mut<'_>;
-    /// Returns the address, the number of elements, and whether the memory is host memory.
-    fn place(&self) -> (u64, usize, bool);
+    /// Returns the device's address, the number of elements, and the host's address of host memory.
+    fn place(&self) -> (u64, usize, Option<u64>);
     #[doc(hidden)]
     fn tracker(&self) -> &dyn Any;
 }
 
 macro_rules! owned {
-    ($($ty:ident $host:literal $mut:ty;)*) => {
+    ($($ty:ident $mut:ty, $host:expr;)*) => {
         $(
             impl<T: DeviceCopy + Send + 'static> GraphMemory for $ty<T> {
                 type Element = T;
@@ -120,9 +120,9 @@ macro_rules! owned {
                     self.as_mut_slice()
                 }
 
-                fn place(&self) -> (u64, usize, bool) {
-                    let range = self.range();
-                    (range.address, range.len, $host)
+                fn place(&self) -> (u64, usize, Option<u64>) {
+                    let (range, host): (_, fn(&Self) -> Option<u64>) = (self.range(), $host);
+                    (range.address, range.len, host(self))
                 }
 
                 fn tracker(&self) -> &dyn Any {
@@ -133,9 +133,9 @@ macro_rules! owned {
     };
 }
 owned! {
-    DeviceBuffer false DeviceSliceMut<'m, T>;
-    UnifiedBuffer false &'m mut [T];
-    LockedBuffer true &'m mut [T];
+    DeviceBuffer DeviceSliceMut<'m, T>, |_| None;
+    UnifiedBuffer &'m mut [T], |_| None;
+    LockedBuffer &'m mut [T], |buffer| Some(buffer.as_pointer().expose_provenance() as u64);
 }
 
 /// A handle of a buffer that a graph owns. It can be copied, and is valid only for that graph.
@@ -143,7 +143,8 @@ pub struct GraphBuffer<B> {
     id: InGraph,
     address: u64,
     len: usize,
-    host: bool,
+    /// The host's address of host memory.
+    host: Option<u64>,
     buffer: PhantomData<fn() -> B>,
 }
 
@@ -819,30 +820,25 @@ fn kernel_node(
     }
 }
 
-/// Returns the driver's description of a one-dimensional copy. Each side is an address, and whether
-/// it is in host memory.
-fn copy_node(from: (u64, bool), to: (u64, bool), bytes: usize) -> CUDA_MEMCPY3D {
+/// Returns the driver's description of a one-dimensional copy. Each side is the device's address,
+/// and the host's address of host memory.
+fn copy_node(from: (u64, Option<u64>), to: (u64, Option<u64>), bytes: usize) -> CUDA_MEMCPY3D {
     // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut copy: CUDA_MEMCPY3D = unsafe { std::mem::zeroed() };
-    let kind = |host| {
-        if host {
-            CUmemorytype::CU_MEMORYTYPE_HOST
-        } else {
-            CUmemorytype::CU_MEMORYTYPE_DEVICE
-        }
+    let kind = |host: Option<u64>| match host {
+        Some(_) => CUmemorytype::CU_MEMORYTYPE_HOST,
+        None => CUmemorytype::CU_MEMORYTYPE_DEVICE,
     };
     let pointer = |address: u64| std::ptr::with_exposed_provenance_mut::<c_void>(address as usize);
     copy.srcMemoryType = kind(from.1);
     copy.dstMemoryType = kind(to.1);
-    if from.1 {
-        copy.srcHost = pointer(from.0);
-    } else {
-        copy.srcDevice = from.0;
+    match from.1 {
+        Some(host) => copy.srcHost = pointer(host),
+        None => copy.srcDevice = from.0,
     }
-    if to.1 {
-        copy.dstHost = pointer(to.0);
-    } else {
-        copy.dstDevice = to.0;
+    match to.1 {
+        Some(host) => copy.dstHost = pointer(host),
+        None => copy.dstDevice = to.0,
     }
     copy.WidthInBytes = bytes;
     copy.Height = 1;

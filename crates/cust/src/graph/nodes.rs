@@ -162,7 +162,7 @@ impl<'m> GraphBuilder<'m> {
             },
             address: raw.dptr,
             len,
-            host: false,
+            host: None,
             buffer: PhantomData,
         };
         self.set_zero(buffer)?;

@@ -1,5 +1,6 @@
 //! Pinned host memory.
 
+use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -8,9 +9,9 @@ use cust_raw::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_PORTABLE,
 };
 
-use super::{DeviceCopy, RangeOnDevice, Zeroable, byte_size, elements_text};
+use super::{DeviceCopy, MOST_ALIGNMENT, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
-use crate::error::CudaResult;
+use crate::error::{CudaResult, Error};
 use crate::tracker::Tracker;
 
 /// A buffer in pinned (page-locked) host memory.
@@ -38,6 +39,9 @@ use crate::tracker::Tracker;
 pub struct LockedBuffer<T> {
     tracker: Tracker,
     pointer: NonNull<T>,
+    /// The device's address of the elements, which differs from the host's for a pinned `Vec` if
+    /// the device's attribute `CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM` is 0.
+    device: u64,
     len: usize,
     /// The capacity of the vector, if the memory is that of a pinned `Vec`.
     vec: Option<usize>,
@@ -50,10 +54,16 @@ unsafe impl<T: Sync> Sync for LockedBuffer<T> {}
 
 impl<T: DeviceCopy> LockedBuffer<T> {
     /// Allocates `len` elements and sets each to `value`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`LockedBuffer::uninitialized`].
     pub fn new(value: &T, len: usize) -> CudaResult<Self> {
         // SAFETY: all elements are set immediately.
         let buffer = unsafe { LockedBuffer::<T>::uninitialized(len)? };
-        for index in 0..len {
+        // Elements without bytes may be too many to visit.
+        let visited = if size_of::<T>() == 0 { 0 } else { len };
+        for index in 0..visited {
             // SAFETY: `index` is inside the allocation.
             unsafe { buffer.pointer.add(index).write(*value) };
         }
@@ -61,6 +71,10 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     }
 
     /// Allocates a buffer and copies the elements of `source` into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`LockedBuffer::uninitialized`].
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
         // SAFETY: all elements are set immediately, from a slice of the same length.
         unsafe {
@@ -72,6 +86,10 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     }
 
     /// Allocates `len` zeroed elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`LockedBuffer::uninitialized`].
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -120,6 +138,8 @@ impl<T: DeviceCopy> LockedBuffer<T> {
         Ok(LockedBuffer {
             tracker: Tracker::new(context),
             pointer,
+            // Memory that the driver allocated has one address for host and device.
+            device: pointer.as_ptr().expose_provenance() as u64,
             len,
             vec: None,
         })
@@ -132,35 +152,49 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the
-    /// driver's error if it cannot pin the memory. The vector is then dropped.
+    /// Returns [`Error::NoContext`] without a context, [`Error::Alignment`] for elements with a
+    /// larger alignment than the memory has on the device, and the driver's error if it cannot pin
+    /// the memory. The vector is then dropped.
+    ///
+    /// [`Error::NoContext`]: crate::error::Error::NoContext
+    /// [`Error::Alignment`]: crate::error::Error::Alignment
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let pinned = LockedBuffer::from_vec(vec![1u32, 2, 3])?;
+    /// let mut device = DeviceBuffer::<u32>::zeroed(3)?;
+    /// stream.upload(&pinned, &mut device)?;
+    /// assert_eq!(device.as_host_vec()?, pinned[..]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn from_vec(vec: Vec<T>) -> CudaResult<Self> {
         let context = Context::current("pinning memory")?;
         let mut vec = std::mem::ManuallyDrop::new(vec);
         let (pointer, len, capacity) = (vec.as_mut_ptr(), vec.len(), vec.capacity());
         let bytes = len * size_of::<T>();
         let registered = match bytes {
-            0 => Ok(()),
-            bytes => context.bind().and_then(|api| {
-                let flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-                // SAFETY: this is the vector's memory, which stays allocated until it is
-                // unregistered.
-                let result = unsafe {
-                    api.driver
-                        .cuMemHostRegister_v2(pointer.cast(), bytes, flags)
-                };
-                api.check(result, || format!("pinning a vector of {bytes} bytes"))
-            }),
+            0 => Ok(pointer.expose_provenance() as u64),
+            // SAFETY: this is the vector's memory, which stays allocated until it is unregistered.
+            bytes => unsafe { register(&context, pointer, bytes) },
         };
-        if let Err(error) = registered {
-            drop(std::mem::ManuallyDrop::into_inner(vec));
-            return Err(error);
-        }
+        let device = match registered {
+            Ok(device) => device,
+            Err(error) => {
+                drop(std::mem::ManuallyDrop::into_inner(vec));
+                return Err(error);
+            }
+        };
         // SAFETY: a vector's pointer is never null.
         let pointer = unsafe { NonNull::new_unchecked(pointer) };
         Ok(LockedBuffer {
             tracker: Tracker::new(context),
             pointer,
+            device,
             len,
             vec: Some(capacity),
         })
@@ -177,10 +211,45 @@ impl<T: DeviceCopy> LockedBuffer<T> {
     }
 }
 
+/// Pins host memory and returns its address on the device.
+///
+/// # Safety
+///
+/// The memory must stay allocated until it is unregistered.
+unsafe fn register<T>(context: &Context, pointer: *mut T, bytes: usize) -> CudaResult<u64> {
+    let api = context.bind()?;
+    let doing = || format!("pinning a vector of {bytes} bytes");
+    let flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
+    let pointer: *mut c_void = pointer.cast();
+    // SAFETY: as the caller promises.
+    let result = unsafe { api.driver.cuMemHostRegister_v2(pointer, bytes, flags) };
+    api.check(result, doing)?;
+    let mut device = 0;
+    // SAFETY: the memory is registered, and the pointer to the address is valid for the call.
+    let result = unsafe {
+        api.driver
+            .cuMemHostGetDevicePointer_v2(&mut device, pointer, 0)
+    };
+    let found = api.check(result, doing).and_then(|()| {
+        // If the device's address differs from the host's, it is aligned to pages only.
+        match device.is_multiple_of(align_of::<T>() as u64) {
+            true => Ok(device),
+            false => Err(Error::Alignment {
+                type_name: std::any::type_name::<T>(),
+                align: align_of::<T>(),
+                most: MOST_ALIGNMENT,
+            }),
+        }
+    });
+    found.inspect_err(|_| {
+        // SAFETY: registered above, and not in use.
+        let _ = unsafe { api.driver.cuMemHostUnregister(pointer) };
+    })
+}
+
 impl<T> LockedBuffer<T> {
     pub(crate) fn range(&self) -> RangeOnDevice<'_, T> {
-        let address = self.pointer.as_ptr().expose_provenance() as u64;
-        RangeOnDevice::new(&self.tracker, address, self.len)
+        RangeOnDevice::new(&self.tracker, self.device, self.len)
     }
 
     pub(crate) fn range_mut(&mut self) -> RangeOnDevice<'_, T> {

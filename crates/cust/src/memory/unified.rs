@@ -4,16 +4,25 @@
 //! all pending work that writes the memory, and a mutable access for all pending work that uses it.
 //! Launches by `launch!` are not tracked: their caller must ensure that the host does not access
 //! the memory while the kernel is pending.
+//!
+//! On a device without concurrent managed access (on Windows, and on some integrated devices), the
+//! host must not access managed memory while any kernel runs, even one that does not use the
+//! memory: references to the elements would have to prevent all launches. There, the memory is
+//! pinned host memory, which has one address as well, and which the driver does not migrate.
 
+use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use cust_core::kernel::Access;
-use cust_raw::{CUmem_advise, CUmemAttach_flags, CUmemLocation, CUmemLocationType};
+use cust_raw::{
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUmem_advise, CUmemAttach_flags,
+    CUmemLocation, CUmemLocationType,
+};
 
 use super::{DeviceCopy, DevicePointer, RangeOnDevice, Zeroable, byte_size, elements_text};
 use crate::context::Context;
-use crate::device::Device;
+use crate::device::{Device, DeviceAttribute};
 use crate::error::CudaResult;
 use crate::stream::Stream;
 use crate::tracker::{self, Captured, Dependency, Tracker};
@@ -21,6 +30,10 @@ use crate::tracker::{self, Captured, Dependency, Tracker};
 /// A buffer in unified memory, which host and device access at the same address.
 ///
 /// It dereferences to a slice. Dereferencing waits for pending work that uses the memory.
+///
+/// The driver migrates the memory between host and device. If a device of the system lacks the
+/// attribute [`ConcurrentManagedAccess`](crate::device::DeviceAttribute::ConcurrentManagedAccess),
+/// as on Windows, the memory is pinned host memory instead: kernels access it through the bus.
 ///
 /// # Panics
 ///
@@ -41,6 +54,8 @@ pub struct UnifiedBuffer<T> {
     tracker: Tracker,
     pointer: NonNull<T>,
     len: usize,
+    /// Whether the driver migrates the memory; otherwise, it is pinned host memory.
+    managed: bool,
 }
 
 // SAFETY: the buffer owns its elements.
@@ -50,10 +65,16 @@ unsafe impl<T: Sync> Sync for UnifiedBuffer<T> {}
 
 impl<T: DeviceCopy> UnifiedBuffer<T> {
     /// Allocates `len` elements and sets each to `value`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBuffer::uninitialized`].
     pub fn new(value: &T, len: usize) -> CudaResult<Self> {
         // SAFETY: all elements are set immediately.
         let buffer = unsafe { UnifiedBuffer::<T>::uninitialized(len)? };
-        for index in 0..len {
+        // Elements without bytes may be too many to visit.
+        let visited = if size_of::<T>() == 0 { 0 } else { len };
+        for index in 0..visited {
             // SAFETY: `index` is inside the allocation.
             unsafe { buffer.pointer.add(index).write(*value) };
         }
@@ -61,6 +82,10 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 
     /// Allocates a buffer and copies the elements of `source` into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBuffer::uninitialized`].
     pub fn from_slice(source: &[T]) -> CudaResult<Self> {
         // SAFETY: all elements are set immediately, from a slice of the same length.
         unsafe {
@@ -72,6 +97,10 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 
     /// Allocates `len` zeroed elements.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBuffer::uninitialized`].
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -98,19 +127,31 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         let context = Context::current("allocating unified memory")?;
         let bytes = byte_size::<T>(len)?;
         let mut pointer = NonNull::dangling();
+        let mut managed = false;
         if bytes > 0 {
             let api = context.bind()?;
             let doing = || {
                 let elements = elements_text::<T>(len);
                 format!("allocating a unified buffer of {elements} ({bytes} bytes)")
             };
-            let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL;
-            let mut address = 0;
-            // SAFETY: the pointer is valid for the call.
-            let result = unsafe { api.driver.cuMemAllocManaged(&mut address, bytes, flags.0) };
+            let mut raw: *mut c_void = std::ptr::null_mut();
+            managed = can_share_managed_memory(&context)?;
+            let result = if managed {
+                let flags = CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL;
+                let mut address = 0;
+                // SAFETY: the pointer is valid for the call.
+                let result = unsafe { api.driver.cuMemAllocManaged(&mut address, bytes, flags.0) };
+                raw = std::ptr::with_exposed_provenance_mut(address as usize);
+                result
+            } else {
+                // With unified addressing, which all 64-bit systems have, its address is the same
+                // for host and device.
+                let flags = CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_PORTABLE;
+                // SAFETY: the pointer is valid for the call.
+                unsafe { api.driver.cuMemHostAlloc(&mut raw, bytes, flags) }
+            };
             api.check(result, doing)?;
-            let raw = std::ptr::with_exposed_provenance_mut(address as usize);
-            let Some(allocated) = NonNull::new(raw) else {
+            let Some(allocated) = NonNull::new(raw.cast()) else {
                 let out_of_memory = cust_raw::CUresult::CUDA_ERROR_OUT_OF_MEMORY;
                 return Err(api.check(out_of_memory, doing).unwrap_err());
             };
@@ -120,6 +161,7 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
             tracker: Tracker::new(context),
             pointer,
             len,
+            managed,
         })
     }
 
@@ -137,6 +179,17 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     pub fn as_device_ptr(&self) -> DevicePointer<T> {
         DevicePointer::from_raw(self.pointer.as_ptr().expose_provenance() as u64)
     }
+}
+
+/// Returns whether the host may access managed memory while kernels run. Kernels on any device of
+/// the system count.
+fn can_share_managed_memory(context: &Context) -> CudaResult<bool> {
+    for device in context.device().all_of_backend()? {
+        if device?.get_attribute(DeviceAttribute::ConcurrentManagedAccess)? == 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Advice to the driver about the usage of unified memory. It affects performance, never results.
@@ -181,12 +234,27 @@ impl MemoryLocation {
 }
 
 impl<T: DeviceCopy> UnifiedBuffer<T> {
-    /// Advises the driver about the usage of the memory. This affects performance, never results.
+    /// Advises the driver about the usage of the memory. This affects performance, never results,
+    /// and has no effect on pinned host memory.
     ///
     /// # Errors
     ///
     /// Returns the driver's error if the device does not support the advice, and
     /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) for a device of another backend.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// use cust::memory::MemoryAdvice;
+    ///
+    /// let table = UnifiedBuffer::from_slice(&[1.0f32, 2.0, 4.0])?;
+    /// table.advise(MemoryAdvice::ReadMostly(true))?;
+    /// assert_eq!(table[2], 4.0);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn advise(&self, advice: MemoryAdvice) -> CudaResult<()> {
         use CUmem_advise as A;
         let (advice_raw, location) = match advice {
@@ -203,13 +271,13 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
         };
         let range = self.range();
         let bytes = range.len * size_of::<T>();
-        if bytes == 0 {
-            return Ok(());
-        }
         let context = self.tracker.context();
         let own = MemoryLocation::Device(context.device());
         let doing = || format!("advising the driver of {advice:?}");
         let location = location.unwrap_or(own).raw(context, doing)?;
+        if !self.managed {
+            return Ok(());
+        }
         let api = context.bind()?;
         // SAFETY: the range is this buffer's allocation.
         let result = unsafe {
@@ -220,21 +288,40 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 
     /// Enqueues a migration of the memory to the location where it will be used. This affects
-    /// performance, never results.
+    /// performance, never results, and has no effect on pinned host memory.
     ///
     /// # Errors
     ///
     /// Returns the driver's error if the device does not support prefetching,
     /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) for a device of another backend,
     /// and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being captured.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// use cust::memory::MemoryLocation;
+    ///
+    /// let mut buffer = UnifiedBuffer::new(&1u32, 1000)?;
+    /// let device = MemoryLocation::Device(stream.context().device());
+    /// buffer.prefetch(device, &stream)?;
+    /// // … launches that use the buffer …
+    /// buffer.prefetch(MemoryLocation::Host, &stream)?;
+    /// buffer[0] = 2;
+    /// assert_eq!(buffer[..2], [2, 1]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn prefetch(&self, to: MemoryLocation, stream: &Stream) -> CudaResult<()> {
         let range = self.range();
         let bytes = range.len * size_of::<T>();
-        if bytes == 0 {
-            return Ok(());
-        }
         let doing = || format!("enqueuing a prefetch of {bytes} bytes to {to:?}");
         let to = to.raw(self.tracker.context(), doing)?;
+        if !self.managed {
+            return Ok(());
+        }
         let read = Dependency::new(range.tracker, Access::Read, range.address, bytes);
         // SAFETY: the range is this buffer's allocation, which stays alive while the work is
         // pending.
@@ -300,9 +387,14 @@ impl<T> Drop for UnifiedBuffer<T> {
         if self.tracker.settle(Access::Write).is_ok()
             && let Ok(api) = self.tracker.context().bind()
         {
-            let address = self.pointer.as_ptr().addr() as u64;
+            let pointer = self.pointer.as_ptr();
             // SAFETY: allocated once, freed once.
-            let _ = unsafe { api.driver.cuMemFree_v2(address) };
+            let _ = unsafe {
+                match self.managed {
+                    true => api.driver.cuMemFree_v2(pointer.addr() as u64),
+                    false => api.driver.cuMemFreeHost(pointer.cast()),
+                }
+            };
         }
     }
 }
@@ -322,6 +414,10 @@ pub struct UnifiedBox<T> {
 
 impl<T: DeviceCopy> UnifiedBox<T> {
     /// Allocates unified memory and moves the value into it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBuffer::uninitialized`].
     pub fn new(value: T) -> CudaResult<Self> {
         let buffer = UnifiedBuffer::new(&value, 1)?;
         Ok(UnifiedBox { buffer })

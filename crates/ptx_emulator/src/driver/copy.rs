@@ -11,6 +11,7 @@ use cust_raw::{
 use super::queue::{Promised, Work, in_stream, is_late};
 use super::state::{Array, Context, State, from_pointer, state};
 use super::{Outcome, api};
+use crate::memory::{alias_of, host_address};
 
 const MEMCPY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY;
 const MEMSET: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET;
@@ -25,7 +26,8 @@ fn device(context: &Context, address: u64, size: usize) -> Result<*mut u8, CUres
     if end > len {
         return Err(INVALID);
     }
-    Ok(std::ptr::with_exposed_provenance_mut(address as usize))
+    let host = host_address(address);
+    Ok(std::ptr::with_exposed_provenance_mut(host as usize))
 }
 
 /// The source or destination of a copy.
@@ -70,10 +72,11 @@ impl Side {
     fn is_pageable(&self, context: &Context) -> bool {
         match self {
             Side::Device(_) | Side::Array(_) => false,
-            Side::Host(pointer) => context
-                .memory
-                .range_of(pointer.get().addr() as u64)
-                .is_none(),
+            Side::Host(pointer) => {
+                let address = pointer.get().addr() as u64;
+                let at = |address| context.memory.range_of(address);
+                at(address).or_else(|| at(alias_of(address))).is_none()
+            }
             Side::Any(address) => context.memory.range_of(*address).is_none(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_uint};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cust_raw::{CUdevice, CUdevice_attribute, CUdevprop, CUresult, CUuuid};
 
@@ -19,6 +20,33 @@ pub(super) const MAX_SHARED: i32 = 48 << 10;
 const VERSION: c_int = 13000;
 /// "PTX emulator 01", so that programs that compare devices can distinguish it.
 const UUID: &[u8; 16] = b"PTX-emulator-001";
+
+/// How host and device share memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    /// The host may access managed memory while kernels run, and the device accesses registered
+    /// host memory at its host address. This is the default.
+    Full,
+    /// Neither, as on Windows and on some integrated devices: the attributes
+    /// `CONCURRENT_MANAGED_ACCESS` and `CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM` are 0. The emulator
+    /// does not detect accesses to managed memory that crash on such a device.
+    Limited,
+}
+
+static LIMITED: AtomicBool = AtomicBool::new(false);
+
+/// Sets how host and device share memory that is allocated or registered from now on, in the whole
+/// process.
+pub fn set_sharing(sharing: Sharing) {
+    LIMITED.store(sharing == Sharing::Limited, Ordering::SeqCst);
+}
+
+pub(super) fn sharing() -> Sharing {
+    match LIMITED.load(Ordering::SeqCst) {
+        true => Sharing::Limited,
+        false => Sharing::Full,
+    }
+}
 
 /// Returns the number of host threads that run blocks.
 pub(super) fn host_threads() -> usize {
@@ -118,15 +146,17 @@ fn attribute(attribute: CUdevice_attribute) -> Option<c_int> {
         | A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY
         | A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING
         | A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
-        | A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
-        | A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
-        | A::CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST
         | A::CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         | A::CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED => 1,
+        A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
+        | A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
+        | A::CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST => {
+            (sharing() == Sharing::Full).into()
+        }
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => model().capability.0 as c_int,
         A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR => model().capability.1 as c_int,
         A::CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO => 1,

@@ -1,7 +1,8 @@
 //! Memory: allocation, pinning, and attributes of addresses.
 //!
 //! Host and device share one address space: a device address is the address of the bytes in this
-//! process, so pinned and managed memory is device memory that the host may access too.
+//! process, so pinned and managed memory is device memory that the host may access too. The
+//! exception is registered memory with [`Sharing::Limited`].
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
@@ -13,10 +14,11 @@ use cust_raw::{
     CUpointer_attribute, CUresult, CUstream,
 };
 
-use super::device::total_memory;
+use super::device::{Sharing, sharing, total_memory};
 use super::queue::{in_stream, wait_for_all};
 use super::state::{Block, BlockKind, Context, Pool, from_pointer, lock, state, to_pointer};
 use super::{Outcome, api, put, put_optional};
+use crate::memory::host_address;
 
 /// The alignment of device memory, which textures require.
 const ALIGNMENT: usize = 512;
@@ -105,15 +107,19 @@ unsafe fn pointer_attribute(
     address: u64,
 ) -> Outcome {
     use CUpointer_attribute as A;
+    let host = host_address(address);
     // Variables of modules are device memory without an allocation.
-    let (base, size, kind, flags) = match context.block_of(address) {
+    let (base, size, kind, flags) = match context.block_of(host) {
         Some((base, block)) => (base, block.size, block.kind, block.flags),
         None => match context.memory.range_of(address) {
             Some((base, size)) => (base, size, BlockKind::Device, 0),
             None => return Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         },
     };
-    let is_host = matches!(kind, BlockKind::Host | BlockKind::Registered);
+    let is_host = matches!(
+        kind,
+        BlockKind::Host | BlockKind::Registered | BlockKind::Aliased
+    );
     // SAFETY: as the caller promises.
     unsafe {
         match attribute {
@@ -128,12 +134,14 @@ unsafe fn pointer_attribute(
                     CUmemorytype::CU_MEMORYTYPE_DEVICE
                 },
             ),
-            A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => put(data.cast::<CUdeviceptr>(), address),
+            A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => {
+                put(data.cast::<CUdeviceptr>(), kind.device_address(host))
+            }
             A::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
                 if kind == BlockKind::Device {
                     return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
                 }
-                put(data.cast::<*mut c_void>(), to_pointer(address))
+                put(data.cast::<*mut c_void>(), to_pointer(host))
             }
             A::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
                 put(data.cast::<bool>(), kind == BlockKind::Managed)
@@ -281,7 +289,7 @@ api! {
         match context.block_of(host) {
             Some((_, block)) if block.kind != BlockKind::Device => {
                 // SAFETY: as above.
-                unsafe { put(address, host) }
+                unsafe { put(address, block.kind.device_address(host)) }
             }
             _ => Err(CUresult::CUDA_ERROR_INVALID_VALUE),
         }
@@ -309,7 +317,10 @@ api! {
         if blocks.range(..start + size as u64).next_back().is_some_and(overlaps) {
             return Err(CUresult::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
         }
-        let kind = BlockKind::Registered;
+        let kind = match sharing() {
+            Sharing::Full => BlockKind::Registered,
+            Sharing::Limited => BlockKind::Aliased,
+        };
         let block = Block {
             size,
             kind,
@@ -317,7 +328,7 @@ api! {
             pool: None,
         };
         blocks.insert(start, block);
-        context.memory.register(start, size);
+        context.memory.register(kind.device_address(start), size);
         Ok(())
     }
 
@@ -327,12 +338,12 @@ api! {
         wait_for_all(state, &context);
         let start = host.addr() as u64;
         let mut blocks = lock(&context.blocks);
-        match blocks.get(&start) {
-            Some(block) if block.kind == BlockKind::Registered => {}
+        let kind = match blocks.get(&start).map(|block| block.kind) {
+            Some(kind @ (BlockKind::Registered | BlockKind::Aliased)) => kind,
             _ => return Err(CUresult::CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED),
-        }
+        };
         blocks.remove(&start);
-        context.memory.unregister(start);
+        context.memory.unregister(kind.device_address(start));
         Ok(())
     }
 

@@ -42,6 +42,7 @@ use std::sync::OnceLock;
 
 use cust_raw::{CUresult, Driver};
 
+pub use device::{Sharing, set_sharing};
 pub use launch::last_fault;
 pub use queue::{Schedule, set_schedule};
 

@@ -11,6 +11,7 @@ use cust_raw::CUresult;
 
 use super::graph::{Capture, Exec, Graph};
 use super::queue::Queue;
+use crate::memory::alias_of;
 use crate::{KernelId, Memory, Program};
 
 /// A handle as a number. The API's handle types are pointers, which are never dereferenced.
@@ -120,6 +121,18 @@ pub(super) enum BlockKind {
     Host,
     /// The caller's memory, pinned by `cuMemHostRegister`.
     Registered,
+    /// As `Registered`, at another address for the device than for the host.
+    Aliased,
+}
+
+impl BlockKind {
+    /// Returns the device address of the byte at a host address.
+    pub(super) fn device_address(self, host: u64) -> u64 {
+        match self {
+            BlockKind::Aliased => alias_of(host),
+            _ => host,
+        }
+    }
 }
 
 /// The limits of `cuCtxSetLimit`.
@@ -317,8 +330,10 @@ impl State {
         // Outside the lock: dropping programs frees their variables.
         drop(dead);
         for (&address, block) in lock(&context.blocks).iter() {
-            if block.kind == BlockKind::Registered {
-                context.memory.unregister(address);
+            if matches!(block.kind, BlockKind::Registered | BlockKind::Aliased) {
+                context
+                    .memory
+                    .unregister(block.kind.device_address(address));
             } else {
                 context.memory.free(address);
             }

@@ -15,6 +15,7 @@ use super::state::{
     Context, Event, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer,
 };
 use super::{Outcome, api, put};
+use crate::memory::host_address;
 
 /// The greatest priority of streams; 0 is the least.
 pub(super) const GREATEST_PRIORITY: c_int = -5;
@@ -343,8 +344,9 @@ pub(super) fn word_at<W>(context: &Context, address: u64) -> Result<Promised<*co
     if !inside || !address.is_multiple_of(size_of::<W>() as u64) {
         return Err(invalid);
     }
+    let host = host_address(address);
     Ok(Promised::new(std::ptr::with_exposed_provenance(
-        address as usize,
+        host as usize,
     )))
 }
 

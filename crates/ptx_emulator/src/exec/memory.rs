@@ -10,7 +10,7 @@ use super::{
     SHARED_WINDOW, WINDOW_SHIFT,
 };
 use crate::fault::FaultKind;
-use crate::memory::Range;
+use crate::memory::{Range, host_address, is_alias};
 
 /// State spaces, as const parameters of handlers.
 pub(crate) const GLOBAL: u8 = 0;
@@ -99,6 +99,10 @@ impl Context<'_> {
         if let Some(range) = self.lookup(address)
             && range.size - (address - range.base) >= size
         {
+            if is_alias(range.base) {
+                // Not cached: device address and host address differ.
+                return host_address(address) as *mut u8;
+            }
             // SAFETY: `at` is the instruction being executed.
             let entry = unsafe { (*at).cache } as usize % CACHE_SIZE;
             self.cache[entry] = range;
