@@ -4,7 +4,7 @@ mod common;
 
 use common::{init, stream};
 use cust::error::Error;
-use cust::memory::mem_get_info;
+use cust::memory::{GrowableBuffer, mem_get_info};
 use cust::prelude::*;
 use cust::vector::{U32x2, U32x4};
 use test_outcome::Failure;
@@ -288,4 +288,40 @@ fn owned_memory_can_be_taken_apart() {
     // SAFETY: the memory was that of a buffer of two elements.
     let buffer = unsafe { DeviceBuffer::from_raw_parts(pointer, 2) }.unwrap();
     assert_eq!(buffer.as_host_vec().unwrap(), [1, 2]);
+}
+
+#[test]
+fn elements_without_bytes_may_be_any_number() {
+    let _context = init();
+    let stream = stream();
+    let mut pinned = LockedBuffer::new(&(), usize::MAX).unwrap();
+    let unified = UnifiedBuffer::new(&(), usize::MAX).unwrap();
+    assert_eq!((pinned.len(), unified.len()), (usize::MAX, usize::MAX));
+    assert!(pinned.as_ptr().is_aligned() && unified.as_ptr().is_aligned());
+    let mut device = DeviceBuffer::from_slice(&unified).unwrap();
+    stream.upload(&pinned, &mut device).unwrap();
+    stream.download(&device, &mut pinned).unwrap();
+    assert_eq!(device.as_host_vec().unwrap().len(), usize::MAX);
+    let (first, rest) = device.split_at(usize::MAX - 1).unwrap();
+    assert_eq!((first.len(), rest.len()), (usize::MAX - 1, 1));
+    drop(LockedBuffer::from_vec(vec![(); usize::MAX]).unwrap());
+
+    let mut growable = GrowableBuffer::<()>::with_capacity(usize::MAX).unwrap();
+    growable.extend_from_slice(&pinned).unwrap();
+    assert_eq!(growable.len(), usize::MAX);
+    let error = growable.extend_from_slice(&[()]).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::OutOfBounds {
+            len: usize::MAX,
+            ..
+        }
+    ));
+
+    let mut graph = GraphBuilder::new().unwrap();
+    let (from, to) = (graph.buffer(pinned), graph.buffer(device));
+    graph.copy(from, to).unwrap();
+    let mut graph = graph.instantiate().unwrap();
+    graph.launch(&stream).unwrap();
+    assert_eq!(graph.get(to).len(), usize::MAX);
 }

@@ -108,18 +108,19 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         })
     }
 
-    /// Ensures that `len` elements are backed by memory.
-    fn back(&mut self, len: usize) -> CudaResult<()> {
-        if len > self.capacity {
+    /// Ensures that `count` more elements are backed by memory, and returns the new length.
+    fn back(&mut self, count: usize) -> CudaResult<usize> {
+        let len = self.len.checked_add(count);
+        let Some(len) = len.filter(|&len| len <= self.capacity) else {
             return Err(Error::OutOfBounds {
                 start: self.len,
-                end: len,
+                end: self.len.saturating_add(count),
                 len: self.capacity,
             });
-        }
+        };
         let needed = byte_size::<T>(len)?;
         if needed <= self.backed {
-            return Ok(());
+            return Ok(len);
         }
         let context = self.tracker.context();
         let api = context.bind()?;
@@ -156,7 +157,7 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
         }
         self.pieces.push((handle, size));
         self.backed += size;
-        Ok(())
+        Ok(len)
     }
 
     /// Appends a copy of `elements`.
@@ -166,9 +167,8 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     /// Returns [`Error::OutOfBounds`] if the capacity is exceeded, and the driver's error if the
     /// device is out of memory.
     pub fn extend_from_slice(&mut self, elements: &[T]) -> CudaResult<()> {
-        let (old, new) = (self.len, self.len.saturating_add(elements.len()));
-        self.back(new)?;
-        self.len = new;
+        let old = self.len;
+        self.len = self.back(elements.len())?;
         let copied = (self.as_mut_slice().index_mut(old..)).and_then(|mut added| {
             use super::transfer;
             let bytes = std::mem::size_of_val(elements);
@@ -191,9 +191,8 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     where
         T: Zeroable,
     {
-        let (old, new) = (self.len, self.len.saturating_add(count));
-        self.back(new)?;
-        self.len = new;
+        let old = self.len;
+        self.len = self.back(count)?;
         let set = (self.as_mut_slice().index_mut(old..)).and_then(|mut added| added.set_zero());
         if set.is_err() {
             self.len = old;
