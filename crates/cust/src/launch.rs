@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use cust_raw::{CUresult, CUstream, Driver};
+
 use crate::dimensions::{BlockSize, GridSize};
 use crate::error::{CudaResult, Error};
 use crate::function::Function;
@@ -243,7 +245,37 @@ pub(crate) unsafe fn launch_raw(
     // SAFETY: the handles are alive, and the caller guarantees the arguments. The driver copies
     // them before it returns, and does not write to them.
     let launch = || unsafe {
-        api.driver.cuLaunchKernel(
+        call(
+            api.driver,
+            function,
+            (grid, block, shared_mem_bytes),
+            raw,
+            pointers,
+        )
+    };
+    api.check(context.launch(sure, launch), doing)?;
+    note_work(function, stream.inner());
+    Ok(())
+}
+
+/// Calls the driver's launch function without launch attributes: with grid, block and the bytes of
+/// dynamic shared memory, and with one pointer to an argument for each parameter.
+///
+/// # Safety
+///
+/// As for `cuLaunchKernel`.
+#[inline]
+pub(crate) unsafe fn call(
+    driver: &Driver,
+    function: &Function<'_>,
+    (grid, block, shared_mem_bytes): (GridSize, BlockSize, u32),
+    stream: CUstream,
+    arguments: *mut *mut c_void,
+) -> CUresult {
+    // SAFETY: as the caller promises.
+    unsafe {
+        driver.cuLaunchKernel(
+    let (raw, pointers) = (stream.as_inner(), arguments.as_ptr().cast_mut());
             function.to_raw(),
             grid.x,
             grid.y,
@@ -252,14 +284,11 @@ pub(crate) unsafe fn launch_raw(
             block.y,
             block.z,
             shared_mem_bytes,
-            stream.as_inner(),
-            arguments.as_ptr().cast_mut(),
+            stream,
+            arguments,
             std::ptr::null_mut(),
         )
-    };
-    api.check(context.launch(sure, launch), doing)?;
-    note_work(function, stream.inner());
-    Ok(())
+    }
 }
 
 impl Stream {

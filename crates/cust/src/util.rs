@@ -1,6 +1,19 @@
 //! Extension traits that copy host values and slices to device, unified and pinned memory.
 //!
-//! [`SliceExt`] has an example.
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let scale = 2.5f32.as_dbox()?;
+//! let device = [1.0f32, 2.0].as_dbuf()?;
+//! let pinned = vec![3u8; 4].as_locked_buf()?;
+//! assert_eq!(scale.as_host_value()?, 2.5);
+//! assert_eq!(device.as_host_vec()?, [1.0, 2.0]);
+//! assert_eq!(pinned[..], [3; 4]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use crate::error::CudaResult;
 use crate::kernel::{HostRowsMut, HostVolumeMut};
@@ -54,29 +67,61 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     ///
     /// The launch copies the elements to the device and back. The last row may be shorter. Widths
     /// above 2⁴⁰ are clamped to 2⁴⁰.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::PerThread2d;
+    /// use cuda_std::prelude::*;
+    /// use cust::prelude::*;
+    ///
+    /// /// The transpose of a matrix.
+    /// #[kernel]
+    /// pub fn transpose(from: &[u32], mut to: PerThread2d<u32>) {
+    ///     let height = to.height();
+    ///     to.each(|(x, y), to| *to = from[x * height + y]);
+    /// }
+    ///
+    /// let from = [1, 2, 3, 4, 5, 6]; // 2 rows of 3 columns
+    /// let mut to = [0; 6]; // 3 rows of 2 columns
+    /// cust::launch_cpu((1, (2, 3)), transpose::args(&from, to.rows_mut(2)))?;
+    /// assert_eq!(to, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     fn rows_mut(&mut self, width: usize) -> HostRowsMut<'_, T>
     where
         Self: AsMut<[T]>,
     {
-        HostRowsMut {
-            elements: self.as_mut(),
-            width,
-        }
+        HostRowsMut::rows(self.as_mut(), width)
     }
 
     /// Views the elements as layers of `height` rows of `width` elements, for a kernel parameter
     /// of type `PerThread3d`.
     ///
     /// The launch copies the elements to the device and back. The last layer may be shorter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::PerThread3d;
+    /// use cuda_std::prelude::*;
+    /// use cust::prelude::*;
+    ///
+    /// #[kernel]
+    /// pub fn number(mut to: PerThread3d<usize>) {
+    ///     to.each(|(x, y, z), to| *to = 100 * z + 10 * y + x);
+    /// }
+    ///
+    /// let mut to = [0; 8]; // 2 layers of 2 rows of 2 elements
+    /// cust::launch_cpu((1, (2, 2, 2)), number::args(to.volume_mut(2, 2)))?;
+    /// assert_eq!(to, [0, 1, 10, 11, 100, 101, 110, 111]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     fn volume_mut(&mut self, width: usize, height: usize) -> HostVolumeMut<'_, T>
     where
         Self: AsMut<[T]>,
     {
-        HostVolumeMut {
-            elements: self.as_mut(),
-            width,
-            height,
-        }
+        HostVolumeMut::volume(self.as_mut(), width, height)
     }
 }
 

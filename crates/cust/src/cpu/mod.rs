@@ -20,12 +20,17 @@ use cust_core::kernel::{
 };
 
 use self::stacks::{Kind, STACK};
-use crate::error::{CpuFault, CpuLaunch, CudaResult, Error, KernelPanic, LaunchSize};
-use crate::kernel::{LaunchConfig, check_block_size};
+use crate::error::{CpuFault, CpuLaunch, CudaResult, Error, KernelPanic};
+use crate::kernel::{Dimensions, LaunchConfig, check_block_size, launch_size};
 
 /// The limits of devices, which apply on the CPU as well.
-const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, u16::MAX as u32, u16::MAX as u32];
-const MOST_THREADS: [u32; 3] = [1024, 1024, 64];
+const MOST: Dimensions = Dimensions {
+    grid: [i32::MAX as u32, u16::MAX as u32, u16::MAX as u32],
+    block: [1024, 1024, 64],
+    threads: 1024,
+    owners: ["the CPU", "the CPU"],
+};
+/// The maximum dynamic shared memory of a block in bytes.
 const MOST_SHARED: u32 = 227 << 10;
 
 /// Runs a kernel on the CPU, in parallel on all cores, and returns when it is complete. No device
@@ -150,54 +155,13 @@ fn check<K: KernelType>(config: &LaunchConfig, collector: &Collector<'_>) -> Cud
         return Err(fault(K::NAME, CpuFault::Unsupported(what.to_owned())));
     }
     check_block_size::<K>(config)?;
-    let refuse = |reason: String| {
-        Err(Error::LaunchSize(Box::new(LaunchSize {
-            kernel: K::NAME.to_owned(),
-            grid: config.grid,
-            block: config.block,
-            reason,
-        })))
-    };
-    let (grid, block) = (config.grid, config.block);
-    let dimensions = [
-        ("grid", "blocks", [grid.x, grid.y, grid.z], MOST_BLOCKS),
-        (
-            "block",
-            "threads",
-            [block.x, block.y, block.z],
-            MOST_THREADS,
-        ),
-    ];
-    for (what, of, sizes, most) in dimensions {
-        for ((axis, size), most) in ["x", "y", "z"].iter().zip(sizes).zip(most) {
-            if size == 0 {
-                return refuse(format!("the {what} has no {of} along {axis}"));
-            }
-            if size > most {
-                return refuse(format!(
-                    "the {what} has {size} {of} along {axis}, and the CPU allows {most}"
-                ));
-            }
-        }
-    }
-    let threads = u64::from(block.x) * u64::from(block.y) * u64::from(block.z);
-    if threads > 1024 {
-        return refuse(format!(
-            "a block has {threads} threads, and the CPU allows 1024"
-        ));
-    }
-    let blocks = u128::from(grid.x) * u128::from(grid.y) * u128::from(grid.z);
-    let all = blocks * u128::from(threads);
-    if all > u128::from(u64::MAX >> 1) {
-        return refuse(format!(
-            "the grid has {all} threads, and at most 2^63 - 1 are supported"
-        ));
-    }
+    MOST.check(K::NAME, config)?;
     if config.shared_mem_bytes > MOST_SHARED {
-        return refuse(format!(
+        let reason = format!(
             "a block has {} bytes of dynamic shared memory, and the CPU allows {MOST_SHARED}",
             config.shared_mem_bytes
-        ));
+        );
+        return Err(launch_size(K::NAME, config, reason));
     }
     Ok(())
 }

@@ -19,12 +19,72 @@ pub(crate) fn check_block_size<K: KernelType>(config: &LaunchConfig) -> CudaResu
 
 #[cold]
 fn wrong_block_size(kernel: &str, config: &LaunchConfig, [x, y, z]: [u32; 3]) -> Error {
+    let reason = format!("its `block_size` requires blocks of {x} × {y} × {z} threads");
+    launch_size(kernel, config, reason)
+}
+
+/// Returns the error for a launch configuration that exceeds a limit.
+pub(crate) fn launch_size(kernel: &str, config: &LaunchConfig, reason: String) -> Error {
     Error::LaunchSize(Box::new(LaunchSize {
         kernel: kernel.to_owned(),
         grid: config.grid,
         block: config.block,
-        reason: format!("its `block_size` requires blocks of {x} × {y} × {z} threads"),
+        reason,
     }))
+}
+
+/// The maximum dimensions of a launch.
+pub(crate) struct Dimensions {
+    /// Blocks along each axis.
+    pub(crate) grid: [u32; 3],
+    /// Threads along each axis of a block.
+    pub(crate) block: [u32; 3],
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// What has the limits along each axis, and what has that of a block, for errors.
+    pub(crate) owners: [&'static str; 2],
+}
+
+impl Dimensions {
+    /// Checks the dimensions of a launch; the error names the one that exceeds its limit.
+    pub(crate) fn check(&self, kernel: &str, config: &LaunchConfig) -> CudaResult<()> {
+        let refuse = |reason: String| Err(launch_size(kernel, config, reason));
+        let [owner, owner_of_threads] = self.owners;
+        let grid = [config.grid.x, config.grid.y, config.grid.z];
+        let block = [config.block.x, config.block.y, config.block.z];
+        let dimensions = [
+            ("grid", "blocks", grid, self.grid),
+            ("block", "threads", block, self.block),
+        ];
+        for (what, of, sizes, most) in dimensions {
+            for ((axis, size), most) in ["x", "y", "z"].iter().zip(sizes).zip(most) {
+                if size == 0 {
+                    return refuse(format!("the {what} has no {of} along {axis}"));
+                }
+                if size > most {
+                    return refuse(format!(
+                        "the {what} has {size} {of} along {axis}, and {owner} allows {most}"
+                    ));
+                }
+            }
+        }
+        let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
+        if threads > u64::from(self.threads) {
+            return refuse(format!(
+                "a block has {threads} threads, and {owner_of_threads} allows {}",
+                self.threads
+            ));
+        }
+        // Thread indices are 64-bit.
+        let blocks = grid.iter().map(|&size| u128::from(size)).product::<u128>();
+        let all = blocks * u128::from(threads);
+        if all > u128::from(u64::MAX >> 1) {
+            return refuse(format!(
+                "the grid has {all} threads, and at most 2^63 - 1 are supported"
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Checks the launch configuration against the limits of the kernel and the device; the error names
@@ -45,55 +105,21 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     {
         return Ok(());
     }
-    let refuse = |reason: String| {
-        Err(Error::LaunchSize(Box::new(LaunchSize {
-            kernel: function.name().to_owned(),
-            grid: config.grid,
-            block: config.block,
-            reason,
-        })))
+    let dimensions = Dimensions {
+        grid: limits.device.grid,
+        block: limits.device.block,
+        threads: limits.threads,
+        owners: ["the device", "the kernel"],
     };
-    let grid = [config.grid.x, config.grid.y, config.grid.z];
-    let block = [config.block.x, config.block.y, config.block.z];
-    let device = &limits.device;
-    let dimensions = [
-        ("grid", "blocks", grid, device.grid),
-        ("block", "threads", block, device.block),
-    ];
-    for (what, of, sizes, most) in dimensions {
-        for ((axis, size), most) in ["x", "y", "z"].iter().zip(sizes).zip(most) {
-            if size == 0 {
-                return refuse(format!("the {what} has no {of} along {axis}"));
-            }
-            if size > most {
-                return refuse(format!(
-                    "the {what} has {size} {of} along {axis}, and the device allows {most}"
-                ));
-            }
-        }
-    }
-    let threads: u64 = block.iter().map(|&size| u64::from(size)).product();
-    if threads > u64::from(limits.threads) {
-        return refuse(format!(
-            "a block has {threads} threads, and the kernel allows {}",
-            limits.threads
-        ));
-    }
-    // Thread indices are 64-bit.
-    let all = grid.iter().map(|&size| u128::from(size)).product::<u128>() * u128::from(threads);
-    if all > u128::from(u64::MAX >> 1) {
-        return refuse(format!(
-            "the grid has {all} threads, and at most 2^63 - 1 are supported"
-        ));
-    }
+    dimensions.check(function.name(), config)?;
     if let Some(cluster) = config.cluster {
         let cluster = [cluster.x, cluster.y, cluster.z];
         let fits = |(blocks, size): (u32, u32)| size != 0 && blocks % size == 0;
-        if !grid.into_iter().zip(cluster).all(fits) {
-            return refuse(format!(
-                "the grid cannot be divided into clusters of {} × {} × {} blocks",
-                cluster[0], cluster[1], cluster[2]
-            ));
+        if ![grid.x, grid.y, grid.z].into_iter().zip(cluster).all(fits) {
+            let [x, y, z] = cluster;
+            let reason =
+                format!("the grid cannot be divided into clusters of {x} × {y} × {z} blocks");
+            return Err(launch_size(function.name(), config, reason));
         }
     }
     match function.allow_shared(config.shared_mem_bytes)? {

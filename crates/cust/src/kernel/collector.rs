@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
 use cust_core::kernel::{Access, HostMemory, Launch};
-use cust_raw::{CUlaunchConfig, CUresult};
+use cust_raw::CUresult;
 use smallvec::SmallVec;
 
 use super::checks::check_size;
-use super::config::{LaunchConfig, attributes};
+use super::config::{LaunchConfig, attributes, raw_config};
 use crate::error::{CudaResult, Error, ImageMismatch};
 use crate::function::Function;
 use crate::host_slices::{self, HostArgument};
@@ -249,29 +249,15 @@ unsafe fn call(
 ) -> CUresult {
     let (grid, block) = (config.grid, config.block);
     if !config.has_attributes() {
+        let (sizes, pointers) = (
+            (grid, block, config.shared_mem_bytes),
+            pointers.as_mut_ptr(),
+        );
         // SAFETY: as the caller promises.
-        return unsafe {
-            driver.cuLaunchKernel(
-                function.to_raw(),
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                config.shared_mem_bytes,
-                stream,
-                pointers.as_mut_ptr(),
-                std::ptr::null_mut(),
-            )
-        };
+        return unsafe { crate::launch::call(driver, function, sizes, stream, pointers) };
     }
     let mut attributes = attributes(config);
-    // SAFETY: all-zero bytes are valid for these integers and pointers.
-    let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
-    (raw.gridDimX, raw.gridDimY, raw.gridDimZ) = (grid.x, grid.y, grid.z);
-    (raw.blockDimX, raw.blockDimY, raw.blockDimZ) = (block.x, block.y, block.z);
-    raw.sharedMemBytes = config.shared_mem_bytes;
+    let mut raw = raw_config(config);
     raw.hStream = stream;
     raw.attrs = attributes.as_mut_ptr();
     raw.numAttrs = attributes.len() as u32;

@@ -122,6 +122,16 @@ impl LaunchConfig {
 
     /// Creates a one-dimensional configuration with at least one thread per element: the number of
     /// blocks is `elements / block`, rounded up and clamped to 1 ..= 2³¹ − 1.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let config = LaunchConfig::for_elements(1000, 256);
+    /// assert_eq!((config.grid, config.block), (GridSize::x(4), BlockSize::x(256)));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn for_elements(elements: usize, block: u32) -> LaunchConfig {
         const MOST: usize = i32::MAX as usize;
         let blocks = elements.div_ceil(block.max(1) as usize).clamp(1, MOST);
@@ -136,6 +146,16 @@ impl LaunchConfig {
     }
 
     /// Sets the number of blocks per cluster.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let config = LaunchConfig::new(8, 128).cluster(2);
+    /// assert_eq!(config.cluster, Some(GridSize::x(2)));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     #[must_use]
     pub fn cluster(mut self, blocks: impl Into<GridSize>) -> LaunchConfig {
         self.cluster = Some(blocks.into());
@@ -374,6 +394,10 @@ impl Stream {
 
 impl Function<'_> {
     /// Returns the maximum cluster size, in blocks, of a launch with this configuration.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device has no clusters or rejects the configuration.
     pub fn max_cluster_size(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let raw = raw_config(&config.into());
@@ -389,6 +413,10 @@ impl Function<'_> {
 
     /// Returns the maximum number of clusters of a launch with this configuration that are resident
     /// on the device at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the device has no clusters or rejects the configuration.
     pub fn max_active_clusters(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let config = config.into();
@@ -408,7 +436,7 @@ impl Function<'_> {
 }
 
 /// Returns the driver's launch configuration, without attributes and stream.
-fn raw_config(config: &LaunchConfig) -> CUlaunchConfig {
+pub(super) fn raw_config(config: &LaunchConfig) -> CUlaunchConfig {
     // SAFETY: all-zero bytes are valid for these integers and pointers.
     let mut raw: CUlaunchConfig = unsafe { std::mem::zeroed() };
     let (grid, block) = (config.grid, config.block);

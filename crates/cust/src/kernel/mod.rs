@@ -1,13 +1,82 @@
 //! Safe launches: kernels of a crate that the program depends on, with arguments that are checked
 //! at compile time.
 //!
-//! ```text
-//! use kernels::vecadd;                        // a crate with `#[kernel] pub fn vecadd(…)`
+//! # Examples
 //!
-//! static KERNELS: Embedded = cust::include_module!("kernels");
+//! ```
+//! // A crate of its own, which the build script compiles for the device:
+//! mod kernels {
+//!     use cuda_std::prelude::*;
 //!
+//!     #[kernel]
+//!     pub fn add(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+//!         for (i, c) in c.own() {
+//!             *c = a[i] + b[i];
+//!         }
+//!     }
+//! }
+//!
+//! # const PTX: &str = "
+//! # .version 7.0
+//! # .target sm_70
+//! # .address_size 64
+//! # .visible .entry add(
+//! #     .param .u64 a,
+//! #     .param .u64 a_len,
+//! #     .param .u64 b,
+//! #     .param .u64 b_len,
+//! #     .param .align 8 .b8 c[16]
+//! # ) {
+//! #     .reg .pred %p<2>;
+//! #     .reg .u32 %r<4>;
+//! #     .reg .u64 %a<7>;
+//! #     .reg .f32 %f<4>;
+//! #     mov.u32 %r1, %ctaid.x;
+//! #     mov.u32 %r2, %ntid.x;
+//! #     mov.u32 %r3, %tid.x;
+//! #     mad.lo.u32 %r1, %r1, %r2, %r3;
+//! #     cvt.u64.u32 %a1, %r1;
+//! #     ld.param.u64 %a2, [c+8];
+//! #     setp.ge.u64 %p1, %a1, %a2;
+//! #     @%p1 bra END;
+//! #     shl.b64 %a3, %a1, 2;
+//! #     ld.param.u64 %a4, [a];
+//! #     add.s64 %a4, %a4, %a3;
+//! #     ld.global.f32 %f1, [%a4];
+//! #     ld.param.u64 %a5, [b];
+//! #     add.s64 %a5, %a5, %a3;
+//! #     ld.global.f32 %f2, [%a5];
+//! #     add.f32 %f3, %f1, %f2;
+//! #     ld.param.u64 %a6, [c];
+//! #     add.s64 %a6, %a6, %a3;
+//! #     st.global.f32 [%a6], %f3;
+//! # END:
+//! #     ret;
+//! # }";
+//! # use cust::module::Image;
+//! use cust::prelude::*;
+//! use kernels::add;
+//!
+//! // static KERNELS: Embedded = cust::include_module!("kernels");
+//! # // SAFETY: the PTX's kernel has the parameters of `add`.
+//! # static KERNELS: Embedded =
+//! #     unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], &[("sm_70", Image::Ptx(PTX))]) };
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
 //! let module = KERNELS.load()?;
-//! module.launch(&stream, (blocks, threads), vecadd::args(&a, &b, &mut c))?;
+//! let a = DeviceBuffer::from_slice(&[1.0f32; 1000])?;
+//! let b = DeviceBuffer::from_slice(&[2.0f32; 1000])?;
+//! let mut c = DeviceBuffer::<f32>::zeroed(1000)?;
+//! let config = LaunchConfig::for_elements(c.len(), 256);
+//! module.launch(&stream, config, add::args(&a, &b, &mut c))?;
+//! assert_eq!(c.as_host_vec()?, [3.0; 1000]); // waits for the launch
+//!
+//! // Slices in host memory are copied.
+//! let mut sum = vec![0.0; 1000];
+//! module.launch(&stream, config, add::args(&a, &vec![0.5; 1000], &mut sum))?;
+//! assert_eq!(sum, [1.5; 1000]);
+//! # Ok::<(), cust::error::Error>(())
 //! ```
 //!
 //! A launch borrows its buffers only until it is enqueued. Each buffer then records the stream that
@@ -61,12 +130,12 @@ use crate::module::Module;
 use crate::stream::{Stream, StreamFlags};
 
 pub use arguments::Range;
-pub(crate) use checks::{check_block_size, check_size};
+pub(crate) use checks::{Dimensions, check_block_size, check_size, launch_size};
 pub(crate) use collector::{Collector, InGraph, doing};
 pub(crate) use config::attributes;
 pub use config::{AccessWindow, CacheProperty, ClusterPolicy, LaunchConfig, SyncDomain};
 pub use cust_core::kernel::{Args, Kernel as KernelType};
-pub use views::{HostRowsMut, HostVolumeMut, PassedSizes, RowsMut, VolumeMut};
+pub use views::{HostRowsMut, HostShapeMut, HostVolumeMut, RowsMut, VolumeMut};
 
 /// A kernel of a module, whose signature is that of the kernel type `K`.
 ///

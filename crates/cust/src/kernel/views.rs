@@ -116,35 +116,60 @@ fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
 /// Elements in host memory viewed as the rows of a matrix, for a kernel parameter of type
 /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by
 /// [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut).
-#[derive(Debug)]
-pub struct HostRowsMut<'a, T> {
-    pub(crate) elements: &'a mut [T],
-    pub(crate) width: usize,
-}
+pub type HostRowsMut<'a, T> = HostShapeMut<'a, T, 2>;
 
 /// Elements in host memory viewed as layers of rows, for a kernel parameter of type `PerThread3d`.
 /// Returned by [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut).
-#[derive(Debug)]
-pub struct HostVolumeMut<'a, T> {
-    pub(crate) elements: &'a mut [T],
-    pub(crate) width: usize,
-    pub(crate) height: usize,
-}
+pub type HostVolumeMut<'a, T> = HostShapeMut<'a, T, 3>;
 
-/// Elements in host memory that a kernel writes, passed as address, length and `N` dimensions.
-pub struct PassedSizes<'a, T, const N: usize> {
+/// Elements in host memory viewed as an array of `N` dimensions. A launch passes their address,
+/// their number and the dimensions.
+#[derive(Debug)]
+pub struct HostShapeMut<'a, T, const N: usize> {
+    /// Not a reference: a launch has only a shared reference to this value.
     pointer: *mut T,
     len: usize,
     sizes: [u64; N],
     borrow: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: `PassedSizes` represents an exclusive reference to the elements.
-unsafe impl<T: Send, const N: usize> Send for PassedSizes<'_, T, N> {}
+// SAFETY: represents an exclusive reference to the elements.
+unsafe impl<T: Send, const N: usize> Send for HostShapeMut<'_, T, N> {}
+// SAFETY: as above.
+unsafe impl<T: Sync, const N: usize> Sync for HostShapeMut<'_, T, N> {}
+
+impl<'a, T, const N: usize> HostShapeMut<'a, T, N> {
+    fn new(elements: &'a mut [T], sizes: [u64; N]) -> HostShapeMut<'a, T, N> {
+        HostShapeMut {
+            pointer: elements.as_mut_ptr(),
+            len: elements.len(),
+            sizes,
+            borrow: PhantomData,
+        }
+    }
+}
+
+impl<'a, T> HostRowsMut<'a, T> {
+    pub(crate) fn rows(elements: &'a mut [T], width: usize) -> HostRowsMut<'a, T> {
+        let sizes = row_sizes(elements.len() as u64, width);
+        HostShapeMut::new(elements, sizes)
+    }
+}
+
+impl<'a, T> HostVolumeMut<'a, T> {
+    pub(crate) fn volume(
+        elements: &'a mut [T],
+        width: usize,
+        height: usize,
+    ) -> HostVolumeMut<'a, T> {
+        let sizes = volume_sizes(elements.len() as u64, width, height);
+        HostShapeMut::new(elements, sizes)
+    }
+}
 
 // SAFETY: the launch writes the address of a copy and the dimensions into the parameter. `Args`
 // passes its arguments to one launch only, so no other launch accesses the elements.
-unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
+unsafe impl<T: DeviceCopy, const N: usize> Pass for HostShapeMut<'_, T, N> {
     fn pass<'a>(&'a self, launch: &mut dyn Launch<'a>) {
         // SAFETY: the elements are borrowed exclusively, and the dimensions fit their number.
         launch.host(unsafe {
@@ -153,35 +178,22 @@ unsafe impl<T: DeviceCopy, const N: usize> Pass for PassedSizes<'_, T, N> {
     }
 }
 
-// SAFETY: the elements are copied, and the copies live until the launch completes, which has
-// exclusive use of them.
-unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputRows<Element = T> + OutputOf<'p>> Argument<P>
-    for HostRowsMut<'a, T>
-{
-    type Passed = PassedSizes<'a, T, 2>;
+macro_rules! shapes {
+    ($($dimensions:literal: $output:ident;)*) => {$(
+        // SAFETY: the elements are copied, and the copies live until the launch completes, which
+        // has exclusive use of them.
+        unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: $output<Element = T> + OutputOf<'p>> Argument<P>
+            for HostShapeMut<'a, T, $dimensions>
+        {
+            type Passed = Self;
 
-    fn into_passed(self) -> PassedSizes<'a, T, 2> {
-        PassedSizes {
-            pointer: self.elements.as_mut_ptr(),
-            len: self.elements.len(),
-            sizes: row_sizes(self.elements.len() as u64, self.width),
-            borrow: PhantomData,
+            fn into_passed(self) -> Self {
+                self
+            }
         }
-    }
+    )*};
 }
-
-// SAFETY: as above.
-unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: OutputVolume<Element = T> + OutputOf<'p>> Argument<P>
-    for HostVolumeMut<'a, T>
-{
-    type Passed = PassedSizes<'a, T, 3>;
-
-    fn into_passed(self) -> PassedSizes<'a, T, 3> {
-        PassedSizes {
-            pointer: self.elements.as_mut_ptr(),
-            len: self.elements.len(),
-            sizes: volume_sizes(self.elements.len() as u64, self.width, self.height),
-            borrow: PhantomData,
-        }
-    }
+shapes! {
+    2: OutputRows;
+    3: OutputVolume;
 }
