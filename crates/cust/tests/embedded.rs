@@ -133,8 +133,15 @@ fn a_fault_is_the_error_of_a_launch_with_slices() {
     #[kernel]
     pub fn fail(_to: &[AtomicU32]) {}
 
-    const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
-        .visible .entry fail(.param .u64 to, .param .u64 len) { trap; ret; }\n";
+    const PTX: &str = "
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .visible .entry fail(.param .u64 to, .param .u64 len) {
+            trap;
+            ret;
+        }
+        ";
     let (_turn, context) = embedded();
     if backend() == Backend::Gpu {
         test_outcome::skip("the driver may refuse to reset a context that a fault has lost");

@@ -170,14 +170,22 @@ fn rows_of_the_host_have_their_sizes() {
     #[kernel]
     pub fn sizes(_to: PerThread2d<u64>) {}
 
-    const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
-        .visible .entry sizes(.param .align 8 .b8 to[32]) {\n\
-        .reg .u64 %a<6>;\n\
-        ld.param.u64 %a1, [to];\n\
-        ld.param.u64 %a2, [to+8]; st.global.u64 [%a1], %a2;\n\
-        ld.param.u64 %a3, [to+16]; st.global.u64 [%a1+8], %a3;\n\
-        ld.param.u64 %a4, [to+24]; st.global.u64 [%a1+16], %a4;\n\
-        ret;\n}\n";
+    const PTX: &str = "
+        .version 7.0
+        .target sm_70
+        .address_size 64
+        .visible .entry sizes(.param .align 8 .b8 to[32]) {
+            .reg .u64 %a<6>;
+            ld.param.u64 %a1, [to];
+            ld.param.u64 %a2, [to+8];
+            st.global.u64 [%a1], %a2;
+            ld.param.u64 %a3, [to+16];
+            st.global.u64 [%a1+8], %a3;
+            ld.param.u64 %a4, [to+24];
+            st.global.u64 [%a1+16], %a4;
+            ret;
+        }
+        ";
     let _context = init();
     let module = Module::from_ptx(PTX, &[]).unwrap();
     // SAFETY: the kernel writes three elements, which exist.

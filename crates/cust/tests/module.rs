@@ -196,14 +196,18 @@ fn a_kernel_with_too_much_shared_memory_is_refused_with_both_sizes() {
         .target sm_70
         .address_size 64
         .shared .align 4 .b8 tile[600000];
-        .visible .entry fits() { ret; }
+        .visible .entry fits() {
+            ret;
+        }
         .visible .entry big(.param .u64 to) {
-            .reg .u64 %a; .reg .u32 %r;
+            .reg .u64 %a;
+            .reg .u32 %r;
             ld.param.u64 %a, [to];
             ld.shared.u32 %r, [tile+400];
             st.global.u32 [%a], %r;
             ret;
-        }";
+        }
+        ";
     match Module::from_ptx(ptx, &[]).unwrap_err() {
         Error::SharedMemory(error) => {
             assert_eq!(

@@ -69,8 +69,24 @@ fn dwarf_of_dropped_code_is_marked() {
 
 #[test]
 fn recursion_does_not_keep_itself_alive() {
-    let text = ".version 8.0\n.target sm_70\n.extern .func e();\n.alias other, f;\n
-        .func f() { call g; ret; } .func g() { call f; call e; ret; } .entry k() { ret; }";
+    let text = "
+        .version 8.0
+        .target sm_70
+        .extern .func e();
+        .alias other, f;
+        .func f() {
+            call g;
+            ret;
+        }
+        .func g() {
+            call f;
+            call e;
+            ret;
+        }
+        .entry k() {
+            ret;
+        }
+        ";
     let stripped = ptx::finish(
         text,
         &[],

@@ -4,18 +4,28 @@ use ptx::{Module, join_halves};
 
 #[test]
 fn loaded_halves_are_shifted() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .visible .entry k() {\n.reg .pred %p<2>;\n.reg .b64 %rd<20>;\n\
-        ld.local.u16 %rd1, [%rd9+22];\nld.local.u16 %rd2, [%rd9+24];\n\
-        bfi.b64 %rd3, %rd2, %rd1, 16, 16;\n\
-        @%p1 bfi.b64 %rd3, %rd1, %rd2, 16, 16;\n\
-        bfi.b64 %rd4, %rd3, %rd1, 16, 16;\n\
-        bfi.b64 %rd5, %rd3, %rd3, 32, 32;\n\
-        bfi.b64 %rd6, %rd2, %rd1, 16, 32;\n\
-        ld.local.u16 %rd7, [%rd9];\nadd.s64 %rd7, %rd7, 1;\n\
-        bfi.b64 %rd8, %rd7, %rd1, 16, 16;\n\
-        ld.local.s16 %rd10, [%rd9];\n\
-        bfi.b64 %rd11, %rd1, %rd10, 16, 16;\nret;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .visible .entry k() {
+            .reg .pred %p<2>;
+            .reg .b64 %rd<20>;
+            ld.local.u16 %rd1, [%rd9+22];
+            ld.local.u16 %rd2, [%rd9+24];
+            bfi.b64 %rd3, %rd2, %rd1, 16, 16;
+            @%p1 bfi.b64 %rd3, %rd1, %rd2, 16, 16;
+            bfi.b64 %rd4, %rd3, %rd1, 16, 16;
+            bfi.b64 %rd5, %rd3, %rd3, 32, 32;
+            bfi.b64 %rd6, %rd2, %rd1, 16, 32;
+            ld.local.u16 %rd7, [%rd9];
+            add.s64 %rd7, %rd7, 1;
+            bfi.b64 %rd8, %rd7, %rd1, 16, 16;
+            ld.local.s16 %rd10, [%rd9];
+            bfi.b64 %rd11, %rd1, %rd10, 16, 16;
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(join_halves(&mut module), 2);
     let text = module.to_string();

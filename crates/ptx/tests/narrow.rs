@@ -4,9 +4,21 @@ use ptx::{Module, widen_narrow};
 
 #[test]
 fn sixteen_bit_negations_are_widened() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .visible .entry k() {\n.reg .pred %p<2>;\n.reg .b16 %rs<4>;\n.reg .b32 %r<2>;\n\
-        neg.s16 %rs1, %rs2;\n@%p1 abs.s16 %rs3, %rs3;\nneg.s32 %r1, %r1;\nneg.f16 %rs1, %rs1;\nret;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .visible .entry k() {
+            .reg .pred %p<2>;
+            .reg .b16 %rs<4>;
+            .reg .b32 %r<2>;
+            neg.s16 %rs1, %rs2;
+            @%p1 abs.s16 %rs3, %rs3;
+            neg.s32 %r1, %r1;
+            neg.f16 %rs1, %rs1;
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(widen_narrow(&mut module), 2);
     let text = module.to_string();
@@ -32,10 +44,22 @@ fn sixteen_bit_negations_are_widened() {
 
 #[test]
 fn sixteen_bit_minima_are_widened() {
-    let text = ".version 9.0\n.target sm_90\n.address_size 64\n\
-        .visible .entry k() {\n.reg .pred %p<2>;\n.reg .b16 %rs<4>;\n.reg .b32 %r<3>;\n\
-        @!%p1 min.u16 %rs1, %rs2, 127;\nmax.s16 %rs1, %rs2, %rs3;\n\
-        min.u32 %r1, %r1, %r2;\nmin.u16x2 %r1, %r1, %r2;\nmin.f16 %rs1, %rs1, %rs2;\nret;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_90
+        .address_size 64
+        .visible .entry k() {
+            .reg .pred %p<2>;
+            .reg .b16 %rs<4>;
+            .reg .b32 %r<3>;
+            @!%p1 min.u16 %rs1, %rs2, 127;
+            max.s16 %rs1, %rs2, %rs3;
+            min.u32 %r1, %r1, %r2;
+            min.u16x2 %r1, %r1, %r2;
+            min.f16 %rs1, %rs1, %rs2;
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(widen_narrow(&mut module), 2);
     let text = module.to_string();

@@ -2,9 +2,17 @@
 
 use ptx::{Purpose, Slice, stack};
 
-const PANIC: &str = ".version 8.7\n.target sm_90\n.address_size 64\n
-    .func panic(.param .b64 index) .noreturn { exit; }
-    .func other() { ret; }";
+const PANIC: &str = "
+    .version 8.7
+    .target sm_90
+    .address_size 64
+    .func panic(.param .b64 index) .noreturn {
+        exit;
+    }
+    .func other() {
+        ret;
+    }
+    ";
 
 /// Returns the kernel's body after the passes for speed.
 fn optimized(body: &str) -> String {
@@ -47,24 +55,52 @@ fn lines(text: &str, from: &str, to: &str) -> Vec<String> {
     panic!("{to} is not in\n{text}");
 }
 
+/// Replaces instructions, whose indentation may differ from that in `body`.
+fn replaced(body: &str, from: &str, to: &str) -> String {
+    let trimmed = |text: &str| {
+        let lines = text.lines().map(str::trim);
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        lines.join("\n")
+    };
+    let (body, from) = (trimmed(body), trimmed(from));
+    assert!(body.contains(&from), "{from} is not in\n{body}");
+    body.replace(&from, &trimmed(to))
+}
+
 /// Calls the panic function with a register.
 fn panic_with(label: &str, register: &str) -> String {
-    format!("{label}: {{ .param .b64 a; st.param.b64 [a], {register}; call.uni panic, (a); }}\n")
+    format!(
+        "
+        {label}: {{
+            .param .b64 a;
+            st.param.b64 [a], {register};
+            call.uni panic, (a);
+        }}
+        "
+    )
 }
 
 #[test]
 fn consecutive_checks_become_one_branch() {
     let body = "
-        .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<9>;
-        ld.param.u64 %rd1, [k_param_0]; ld.param.u64 %rd2, [k_param_1];
-        mov.u32 %r1, %tid.x; cvt.u64.u32 %rd3, %r1;
-        setp.lt.u64 %p1, %rd3, %rd2; @!%p1 bra $A;
-        add.s64 %rd4, %rd1, %rd3; st.u8 [%rd4], 1;
+        .reg .pred %p<4>;
+        .reg .b32 %r<4>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_1];
+        mov.u32 %r1, %tid.x;
+        cvt.u64.u32 %rd3, %r1;
+        setp.lt.u64 %p1, %rd3, %rd2;
+        @!%p1 bra $A;
+        add.s64 %rd4, %rd1, %rd3;
+        st.u8 [%rd4], 1;
         add.s64 %rd5, %rd3, 1;
-        setp.ge.u64 %p2, %rd5, %rd2; @%p2 bra $B;
+        setp.ge.u64 %p2, %rd5, %rd2;
+        @%p2 bra $B;
         st.u8 [%rd4+1], 2;
-        ret;\n"
-        .to_owned()
+        ret;
+        "
+    .to_owned()
         + &panic_with("$A", "%rd3")
         + &panic_with("$B", "%rd5");
     let text = optimized(&body);
@@ -101,27 +137,39 @@ fn consecutive_checks_become_one_branch() {
 fn sum(step: &str, load: &str) -> String {
     format!(
         "
-        .reg .pred %p<5>; .reg .b32 %r<5>; .reg .b64 %rd<12>;
-        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
-        ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd3, [k_param_2];
-        cvta.to.global.u64 %rd3, %rd3; ld.param.u64 %rd4, [k_param_3];
-        mov.u64 %rd5, 0; mov.u32 %r1, 0;
-    $loop:
-        setp.lt.u64 %p1, %rd5, %rd2; @!%p1 bra $A;
-        shl.b64 %rd7, %rd5, 2; add.s64 %rd8, %rd1, %rd7;
-        {load}
-        add.s64 %rd9, %rd5, {step};
-        setp.lt.u64 %p2, %rd9, %rd4;
-        mov.u64 %rd5, %rd9;
-        @%p2 bra $loop;
-        st.global.u32 [%rd3], %r1;
-        ret;\n"
+            .reg .pred %p<5>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd1, %rd1;
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd3, [k_param_2];
+            cvta.to.global.u64 %rd3, %rd3;
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u64 %rd5, 0;
+            mov.u32 %r1, 0;
+            $loop:
+            setp.lt.u64 %p1, %rd5, %rd2;
+            @!%p1 bra $A;
+            shl.b64 %rd7, %rd5, 2;
+            add.s64 %rd8, %rd1, %rd7;
+            {load}
+            add.s64 %rd9, %rd5, {step};
+            setp.lt.u64 %p2, %rd9, %rd4;
+            mov.u64 %rd5, %rd9;
+            @%p2 bra $loop;
+            st.global.u32 [%rd3], %r1;
+            ret;
+            "
     )
 }
 
 #[test]
 fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
-    let load = "ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        add.s32 %r1, %r1, %r2;
+        ";
     let text = optimized(&(sum("1", load) + &panic_with("$A", "%rd5")));
     let ahead = lines(&text, "mov.u32 %r1, 0", "@!").join("\n");
     assert!(ahead.contains("setp.le.u64"), "{text}");
@@ -145,10 +193,16 @@ fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
 
 #[test]
 fn indices_from_memory_are_checked_four_at_a_time() {
-    let load = "ld.global.nc.u32 %r2, [%rd8]; cvt.u64.u32 %rd10, %r2;
-        setp.lt.u64 %p3, %rd10, %rd4; @!%p3 bra $B;
-        shl.b64 %rd11, %rd10, 2; add.s64 %rd11, %rd3, %rd11;
-        ld.global.nc.u32 %r3, [%rd11]; add.s32 %r1, %r1, %r3;";
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        cvt.u64.u32 %rd10, %r2;
+        setp.lt.u64 %p3, %rd10, %rd4;
+        @!%p3 bra $B;
+        shl.b64 %rd11, %rd10, 2;
+        add.s64 %rd11, %rd3, %rd11;
+        ld.global.nc.u32 %r3, [%rd11];
+        add.s32 %r1, %r1, %r3;
+        ";
     let body = sum("1", load) + &panic_with("$A", "%rd5") + &panic_with("$B", "%rd10");
     let text = optimized(&body);
     // Four indices, one branch, four loads.
@@ -178,29 +232,45 @@ fn indices_from_memory_are_checked_four_at_a_time() {
 
 #[test]
 fn loops_that_store_keep_the_order() {
-    let load = "ld.global.nc.u32 %r2, [%rd8]; cvt.u64.u32 %rd10, %r2;
-        setp.lt.u64 %p3, %rd10, %rd4; @!%p3 bra $B;
-        st.global.u32 [%rd3], %r2;";
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        cvt.u64.u32 %rd10, %r2;
+        setp.lt.u64 %p3, %rd10, %rd4;
+        @!%p3 bra $B;
+        st.global.u32 [%rd3], %r2;
+        ";
     let body = sum("1", load) + &panic_with("$A", "%rd5") + &panic_with("$B", "%rd10");
     assert!(!optimized(&body).contains("setp.gt.u64"));
 }
 
 #[test]
 fn barriers_are_not_copied() {
-    let load = "bar.sync 0; ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
+    let load = "
+        bar.sync 0;
+        ld.global.nc.u32 %r2, [%rd8];
+        add.s32 %r1, %r1, %r2;
+        ";
     let text = optimized(&(sum("1", load) + &panic_with("$A", "%rd5")));
     assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
 }
 
 #[test]
 fn loops_with_a_variable_step_are_unrolled_by_four() {
-    let load = "ld.global.nc.u32 %r2, [%rd8]; add.s32 %r1, %r1, %r2;";
-    let body = sum("%rd10", load)
-        .replace("setp.lt.u64 %p1, %rd5, %rd2; @!%p1 bra $A;", "")
-        .replace(
-            "mov.u64 %rd5, 0;",
-            "mov.u64 %rd5, 0; mov.u32 %r4, %nctaid.x; cvt.u64.u32 %rd10, %r4;",
-        );
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        add.s32 %r1, %r1, %r2;
+        ";
+    let check = "
+        setp.lt.u64 %p1, %rd5, %rd2;
+        @!%p1 bra $A;
+        ";
+    let start = "
+        mov.u64 %rd5, 0;
+        mov.u32 %r4, %nctaid.x;
+        cvt.u64.u32 %rd10, %r4;
+        ";
+    let body = replaced(&sum("%rd10", load), check, "");
+    let body = replaced(&body, "mov.u64 %rd5, 0;", start);
     let text = optimized(&body);
     let four = lines(&text, "setp.gt.and.u64", "bra $L__X").join("\n");
     assert!(four.contains("bra $loop;"), "{text}");
@@ -213,27 +283,32 @@ fn loops_with_a_variable_step_are_unrolled_by_four() {
     // The order of effects visible to other threads is preserved, and a barrier is not copied.
     for other in [
         "atom.global.add.u32 %r2, [%rd8], 1;",
-        "bar.sync 0; ld.global.u32 %r2, [%rd8];",
+        "
+            bar.sync 0;
+            ld.global.u32 %r2, [%rd8];
+            ",
     ] {
         assert!(
-            !optimized(&body.replace(load, other)).contains("setp.gt.and"),
+            !optimized(&replaced(&body, load, other)).contains("setp.gt.and"),
             "{other}"
         );
     }
     // ptxas unrolls loops with a constant step.
-    assert!(!optimized(&body.replace("%rd5, %rd10;", "%rd5, 2;")).contains("setp.gt.and"));
+    assert!(!optimized(&replaced(&body, "%rd5, %rd10;", "%rd5, 2;")).contains("setp.gt.and"));
 }
 
 #[test]
 fn the_exit_of_a_loop_depends_on_a_counter() {
     // libnvvm: `counter - bound != 0`.
     let body = "
-        .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<6>;
+        .reg .pred %p<2>;
+        .reg .b32 %r<3>;
+        .reg .b64 %rd<6>;
         ld.param.u64 %rd1, [k_param_0];
         ld.param.u64 %rd2, [k_param_1];
         mov.u32 %r1, 0;
         mov.u64 %rd3, 0;
-    $loop:
+        $loop:
         ld.global.u32 %r2, [%rd1];
         add.s32 %r1, %r1, %r2;
         add.s64 %rd3, %rd3, 4;
@@ -242,7 +317,8 @@ fn the_exit_of_a_loop_depends_on_a_counter() {
         setp.ne.s64 %p1, %rd4, 0;
         @%p1 bra $loop;
         st.global.u32 [%rd1], %r1;
-        ret;";
+        ret;
+        ";
     let text = optimized(body);
     let hot = lines(&text, "add.s64 %x", "bra $loop");
     assert!(hot[0].ends_with(", %rd3, %rd2;"), "{text}");
@@ -256,7 +332,7 @@ fn the_exit_of_a_loop_depends_on_a_counter() {
         "{text}"
     );
     // A value that is read elsewhere is kept.
-    let used = body.replace("[%rd1], %r1;", "[%rd4], %r1;");
+    let used = replaced(body, "[%rd1], %r1;", "[%rd4], %r1;");
     assert!(optimized(&used).contains("setp.ne.s64 %p1, %rd4, 0;"));
 }
 
@@ -264,7 +340,9 @@ fn the_exit_of_a_loop_depends_on_a_counter() {
 fn accesses_get_the_space_of_their_address() {
     let body = "
         .shared .align 4 .b8 counts[1024];
-        .reg .pred %p<3>; .reg .b32 %r<5>; .reg .b64 %rd<12>;
+        .reg .pred %p<3>;
+        .reg .b32 %r<5>;
+        .reg .b64 %rd<12>;
         ld.param.u64 %rd1, [k_param_0];
         mov.u64 %rd2, counts;
         cvta.shared.u64 %rd3, %rd2;
@@ -276,14 +354,15 @@ fn accesses_get_the_space_of_their_address() {
         mov.u64 %rd6, 0;
         @%p1 bra $null;
         add.s64 %rd6, %rd1, %rd4;
-    $null:
+        $null:
         setp.eq.s64 %p2, %rd6, 0;
         @%p2 bra $end;
         ld.u32 %r3, [%rd6];
         selp.b64 %rd7, %rd5, %rd6, %p1;
         st.u32 [%rd7], %r3;
-    $end:
-        ret;";
+        $end:
+        ret;
+        ";
     let text = optimized(body);
     assert!(
         text.contains("atom.relaxed.cta.shared.add.u32 %r2, [%x"),
@@ -298,35 +377,59 @@ fn accesses_get_the_space_of_their_address() {
 fn grid_stride(element: &str) -> String {
     format!(
         "
-        .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<19>;
-        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
-        ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd3, [k_param_2];
-        cvta.to.global.u64 %rd3, %rd3; ld.param.u64 %rd4, [k_param_3];
-        mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd5, %r1, 256;
-        mov.u32 %r2, %tid.x; cvt.u64.u32 %rd6, %r2; or.b64 %rd5, %rd5, %rd6;
-        mov.u32 %r3, %nctaid.x; mul.wide.u32 %rd7, %r3, 256;
-        setp.ge.u64 %p1, %rd5, %rd4;
-        @%p1 bra $end;
-    $loop:
-        add.s64 %rd8, %rd5, %rd7;
-        {element}
-        setp.lt.u64 %p2, %rd8, %rd4;
-        mov.u64 %rd5, %rd8;
-        @%p2 bra $loop;
-    $end:
-        ret;\n"
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %rd<19>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd1, %rd1;
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd3, [k_param_2];
+            cvta.to.global.u64 %rd3, %rd3;
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %rd5, %r1, 256;
+            mov.u32 %r2, %tid.x;
+            cvt.u64.u32 %rd6, %r2;
+            or.b64 %rd5, %rd5, %rd6;
+            mov.u32 %r3, %nctaid.x;
+            mul.wide.u32 %rd7, %r3, 256;
+            setp.ge.u64 %p1, %rd5, %rd4;
+            @%p1 bra $end;
+            $loop:
+            add.s64 %rd8, %rd5, %rd7;
+            {element}
+            setp.lt.u64 %p2, %rd8, %rd4;
+            mov.u64 %rd5, %rd8;
+            @%p2 bra $loop;
+            $end:
+            ret;
+            "
     )
 }
 
 /// Checks of the neighbors of an element, and their sum.
 const NEIGHBORS: &str = "
-    add.s64 %rd9, %rd5, -1; setp.lt.u64 %p3, %rd9, %rd2; @!%p3 bra $A;
-    add.s64 %rd10, %rd5, 1; setp.lt.u64 %p4, %rd10, %rd2; @!%p4 bra $B;
-    sub.s64 %rd11, %rd5, %rd4; setp.lt.u64 %p5, %rd11, %rd2; @!%p5 bra $C;
-    add.s64 %rd12, %rd5, %rd4; setp.lt.u64 %p6, %rd12, %rd2; @!%p6 bra $D;
-    shl.b64 %rd13, %rd9, 2; add.s64 %rd14, %rd1, %rd13; ld.global.nc.u32 %r4, [%rd14];
-    shl.b64 %rd15, %rd11, 2; add.s64 %rd16, %rd1, %rd15; ld.global.nc.u32 %r5, [%rd16];
-    add.s32 %r6, %r4, %r5; st.global.u32 [%rd3], %r6;";
+    add.s64 %rd9, %rd5, -1;
+    setp.lt.u64 %p3, %rd9, %rd2;
+    @!%p3 bra $A;
+    add.s64 %rd10, %rd5, 1;
+    setp.lt.u64 %p4, %rd10, %rd2;
+    @!%p4 bra $B;
+    sub.s64 %rd11, %rd5, %rd4;
+    setp.lt.u64 %p5, %rd11, %rd2;
+    @!%p5 bra $C;
+    add.s64 %rd12, %rd5, %rd4;
+    setp.lt.u64 %p6, %rd12, %rd2;
+    @!%p6 bra $D;
+    shl.b64 %rd13, %rd9, 2;
+    add.s64 %rd14, %rd1, %rd13;
+    ld.global.nc.u32 %r4, [%rd14];
+    shl.b64 %rd15, %rd11, 2;
+    add.s64 %rd16, %rd1, %rd15;
+    ld.global.nc.u32 %r5, [%rd16];
+    add.s32 %r6, %r4, %r5;
+    st.global.u32 [%rd3], %r6;
+    ";
 
 /// The panics of these checks.
 fn panics_of_neighbors() -> String {
@@ -392,11 +495,16 @@ fn registers_of_unknown_range_keep_64_bits() {
 #[test]
 fn counters_that_may_wrap_around_keep_their_loop() {
     // The first index is a parameter, so it may be near 2⁶⁴.
-    let body = grid_stride(NEIGHBORS).replace(
+    let body = replaced(
+        &grid_stride(NEIGHBORS),
         "or.b64 %rd5, %rd5, %rd6;",
-        "ld.global.u64 %rd6, [%rd3]; add.s64 %rd5, %rd5, %rd6;",
+        "
+            ld.global.u64 %rd6, [%rd3];
+            add.s64 %rd5, %rd5, %rd6;
+            ",
     );
-    let body = body.replace("setp.ge.u64 %p1, %rd5, %rd4;", "setp.eq.s64 %p1, %rd4, 0;");
+    let (comparison, other) = ("setp.ge.u64 %p1, %rd5, %rd4;", "setp.eq.s64 %p1, %rd4, 0;");
+    let body = replaced(&body, comparison, other);
     let text = optimized(&(body + &panics_of_neighbors()));
     let (_, copy) = specialized(&text);
     // The last branch goes back.
@@ -409,7 +517,13 @@ fn counters_that_may_wrap_around_keep_their_loop() {
 #[test]
 fn operands_of_barriers_are_computed() {
     // The first operand of this instruction is no result.
-    let body = format!("mov.u32 %r8, 255;\nbar.warp.sync %r8;\n{NEIGHBORS}");
+    let body = format!(
+        "
+        mov.u32 %r8, 255;
+        bar.warp.sync %r8;
+        {NEIGHBORS}
+        "
+    );
     let text = optimized(&(grid_stride(&body) + &panics_of_neighbors()));
     let (_, copy) = specialized(&text);
     let barrier = copy
@@ -427,7 +541,12 @@ fn operands_of_barriers_are_computed() {
 
 #[test]
 fn small_kernels_are_not_copied() {
-    let body = grid_stride("bar.sync 0; st.global.u32 [%rd3], %r1;");
+    let body = grid_stride(
+        "
+        bar.sync 0;
+        st.global.u32 [%rd3], %r1;
+        ",
+    );
     let text = optimized(&body);
     assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
     assert!(!text.contains("or.b64 %x"), "{text}");
@@ -435,12 +554,24 @@ fn small_kernels_are_not_copied() {
 
 /// Replaces the index of the block by that in a grid of three dimensions.
 fn flattened(body: &str, index: &str) -> String {
-    body.replace(
-        "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd5, %r1, 256;",
+    replaced(
+        body,
+        "
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %rd5, %r1, 256;
+            ",
         &format!(
-            ".reg .b32 %y<9>; mov.u32 %y1, %ctaid.x; mov.u32 %y2, %ctaid.y;
-             mov.u32 %y3, %ctaid.z; mov.u32 %y4, %nctaid.y; mov.u32 %y5, %nctaid.x;
-             mad.lo.s32 %y6, %y4, %y3, %y2; {index} mul.wide.u32 %rd5, %y7, 256;"
+            "
+                .reg .b32 %y<9>;
+                mov.u32 %y1, %ctaid.x;
+                mov.u32 %y2, %ctaid.y;
+                mov.u32 %y3, %ctaid.z;
+                mov.u32 %y4, %nctaid.y;
+                mov.u32 %y5, %nctaid.x;
+                mad.lo.s32 %y6, %y4, %y3, %y2;
+                {index}
+                mul.wide.u32 %rd5, %y7, 256;
+                "
         ),
     )
 }
@@ -563,20 +694,25 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
 
 /// Nested grid-stride loops over the columns and rows of a matrix with as many rows as columns.
 fn rows(element: &str) -> String {
-    grid_stride(element)
-        .replace(
-            "$loop:",
-            "mov.u64 %rd16, %rd5; mov.u32 %r9, %tid.y; cvt.u64.u32 %rd17, %r9;
-             mov.u32 %r10, %nctaid.y; cvt.u64.u32 %rd18, %r10;
-             $rows: mov.u64 %rd5, %rd16;
-             $loop:",
-        )
-        .replace(
-            "$end:",
-            "add.s64 %rd17, %rd17, %rd18; setp.lt.u64 %p7, %rd17, %rd4; @%p7 bra $rows;
-             $end:",
-        )
-        .replace("%r<9>", "%r<11>")
+    let start = "
+        mov.u64 %rd16, %rd5;
+        mov.u32 %r9, %tid.y;
+        cvt.u64.u32 %rd17, %r9;
+        mov.u32 %r10, %nctaid.y;
+        cvt.u64.u32 %rd18, %r10;
+        $rows:
+        mov.u64 %rd5, %rd16;
+        $loop:
+        ";
+    let end = "
+        add.s64 %rd17, %rd17, %rd18;
+        setp.lt.u64 %p7, %rd17, %rd4;
+        @%p7 bra $rows;
+        $end:
+        ";
+    let body = replaced(&grid_stride(element), "$loop:", start);
+    let body = replaced(&body, "$end:", end);
+    replaced(&body, "%r<9>", "%r<11>")
 }
 
 #[test]
@@ -592,7 +728,15 @@ fn kernels_that_wait_for_memory_have_few_registers() {
         let add = |i: usize| format!("add.s32 %r6, %r6, %v{i};");
         let loads: String = (0..count).map(load).collect();
         let sums: String = (0..count).map(add).collect();
-        format!(".reg .b32 %v<{count}>; {NEIGHBORS} {loads} {sums} st.global.u32 [%rd3], %r6;")
+        format!(
+            "
+            .reg .b32 %v<{count}>;
+            {NEIGHBORS}
+            {loads}
+            {sums}
+            st.global.u32 [%rd3], %r6;
+            "
+        )
     };
     assert!(limited(grid_stride(&many(32)) + &panics_of_neighbors()));
     assert!(!limited(grid_stride(&many(80)) + &panics_of_neighbors()));
@@ -601,27 +745,46 @@ fn kernels_that_wait_for_memory_have_few_registers() {
     assert!(!limited(grid_stride(&call) + &panics_of_neighbors()));
     // Much computation per access.
     let work = "fma.rn.f32 %f1, %f1, %f1, %f1;\n".repeat(300);
-    let body = format!(".reg .f32 %f<2>; mov.f32 %f1, 0f3F800000; {NEIGHBORS} {work}");
+    let body = format!(
+        "
+        .reg .f32 %f<2>;
+        mov.f32 %f1, 0f3F800000;
+        {NEIGHBORS}
+        {work}
+        "
+    );
     let body = format!("{body} st.global.f32 [%rd3], %f1;");
     assert!(!limited(grid_stride(&body) + &panics_of_neighbors()));
 }
 
 /// Two accesses behind different conditions, each with a check.
 const GUARDED: &str = "
-    .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<19>;
-    ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
-    ld.param.u64 %rd2, [k_param_1]; ld.param.u64 %rd4, [k_param_3];
-    mov.u32 %r1, %tid.x; cvt.u64.u32 %rd3, %r1;
-    setp.lt.u64 %p1, %rd3, %rd4; @!%p1 bra $second;
-    setp.lt.u64 %p2, %rd3, %rd2; @!%p2 bra $A;
-    add.s64 %rd5, %rd1, %rd3; st.global.u8 [%rd5], 1;
-$second:
-    add.s64 %rd6, %rd3, 8; setp.lt.u64 %p3, %rd6, %rd4; @!%p3 bra $end;
-    setp.lt.u64 %p4, %rd6, %rd2; @!%p4 bra $B;
-    add.s64 %rd7, %rd1, %rd6; st.global.u8 [%rd7], 2;
-$end:
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.param.u64 %rd2, [k_param_1];
+    ld.param.u64 %rd4, [k_param_3];
+    mov.u32 %r1, %tid.x;
+    cvt.u64.u32 %rd3, %r1;
+    setp.lt.u64 %p1, %rd3, %rd4;
+    @!%p1 bra $second;
+    setp.lt.u64 %p2, %rd3, %rd2;
+    @!%p2 bra $A;
+    add.s64 %rd5, %rd1, %rd3;
+    st.global.u8 [%rd5], 1;
+    $second:
+    add.s64 %rd6, %rd3, 8;
+    setp.lt.u64 %p3, %rd6, %rd4;
+    @!%p3 bra $end;
+    setp.lt.u64 %p4, %rd6, %rd2;
+    @!%p4 bra $B;
+    add.s64 %rd7, %rd1, %rd6;
+    st.global.u8 [%rd7], 2;
+    $end:
     ret;
-";
+    ";
 
 #[test]
 fn checks_behind_different_conditions_become_one_branch() {
@@ -645,7 +808,11 @@ fn checks_behind_different_conditions_become_one_branch() {
 
 #[test]
 fn checks_of_loaded_indices_stay_behind_their_conditions() {
-    let loaded = GUARDED.replace("add.s64 %rd6, %rd3, 8;", "ld.global.u64 %rd6, [%rd1];");
+    let loaded = replaced(
+        GUARDED,
+        "add.s64 %rd6, %rd3, 8;",
+        "ld.global.u64 %rd6, [%rd1];",
+    );
     let panics = panic_with("$A", "%rd3") + &panic_with("$B", "%rd6");
     let text = optimized(&(loaded + &panics));
     assert_eq!(text.matches("st.global.u8").count(), 2, "{text}");

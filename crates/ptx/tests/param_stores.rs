@@ -4,12 +4,34 @@ use ptx::{Module, gather_param_stores};
 
 #[test]
 fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .func (.param .align 1 .b8 r[3]) f() {\n.reg .pred %p<2>;\n.reg .b16 %rs<4>;\n\
-        tmp0:\nst.param.b8 [r], %rs1;\ntmp1:\nld.u8 %rs2, [%rd1];\ntmp2:\n\
-        st.param.b8 [r+1], %rs2;\ntmp3:\nret;\n\
-        target:\nst.param.b8 [r], %rs1;\n@%p1 bra target;\ntmp4:\nst.param.b8 [r+2], %rs3;\nret;\n\
-        loop:\nst.param.b8 [r], %rs1;\nhead:\nst.param.b8 [r+1], %rs1;\nbra head;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .func (.param .align 1 .b8 r[3]) f() {
+            .reg .pred %p<2>;
+            .reg .b16 %rs<4>;
+            tmp0:
+            st.param.b8 [r], %rs1;
+            tmp1:
+            ld.u8 %rs2, [%rd1];
+            tmp2:
+            st.param.b8 [r+1], %rs2;
+            tmp3:
+            ret;
+            target:
+            st.param.b8 [r], %rs1;
+            @%p1 bra target;
+            tmp4:
+            st.param.b8 [r+2], %rs3;
+            ret;
+            loop:
+            st.param.b8 [r], %rs1;
+            head:
+            st.param.b8 [r+1], %rs1;
+            bra head;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(gather_param_stores(&mut module), 3);
     let text = module.to_string();
@@ -40,11 +62,24 @@ fn labels_of_debug_information_leave_the_parts_of_a_result_together() {
 
 #[test]
 fn divisions_precede_the_parts_of_a_result() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .func (.param .align 1 .b8 r[3]) f() {\n.reg .b16 %rs<6>;\n\
-        st.param.b8 [r], %rs1;\nrem.u16 %rs4, %rs2, %rs3;\nst.param.b8 [r+1], %rs4;\n\
-        div.u16 %rs5, %rs2, %rs3;\nst.param.b8 [r+2], %rs5;\nret;\n\
-        st.param.b8 [r], %rs1;\nadd.u16 %rs1, %rs2, %rs3;\nst.param.b8 [r+1], %rs1;\nret;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .func (.param .align 1 .b8 r[3]) f() {
+            .reg .b16 %rs<6>;
+            st.param.b8 [r], %rs1;
+            rem.u16 %rs4, %rs2, %rs3;
+            st.param.b8 [r+1], %rs4;
+            div.u16 %rs5, %rs2, %rs3;
+            st.param.b8 [r+2], %rs5;
+            ret;
+            st.param.b8 [r], %rs1;
+            add.u16 %rs1, %rs2, %rs3;
+            st.param.b8 [r+1], %rs1;
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(gather_param_stores(&mut module), 2);
     let text = module.to_string();
@@ -69,10 +104,22 @@ fn divisions_precede_the_parts_of_a_result() {
 /// A call takes the parameters that were stored before it.
 #[test]
 fn stores_do_not_move_across_a_call() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .func g(.param .b32 p);\n.func f() {\n.reg .b32 %r<3>;\n\
-        .param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall.uni g, (a);\n\
-        st.param.b32 [b], %r2;\ncall.uni g, (b);\nret;\n}\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .func g(.param .b32 p);
+        .func f() {
+            .reg .b32 %r<3>;
+            .param .b32 a;
+            .param .b32 b;
+            st.param.b32 [a], %r1;
+            call.uni g, (a);
+            st.param.b32 [b], %r2;
+            call.uni g, (b);
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(gather_param_stores(&mut module), 0);
     let text = module.to_string();

@@ -4,13 +4,32 @@ use ptx::{Module, hide_recursion};
 
 #[test]
 fn recursive_calls_go_through_a_pointer() {
-    let text = ".version 9.0\n.target sm_75\n.address_size 64\n\
-        .func other(.param .b32 n) { ret; }\n\
-        .func (.param .b32 r) sum(.param .b32 n, .param .align 8 .b8 s[16]) {\n\
-        .reg .b32 %r<3>;\n{\n.param .b32 p0;\n.param .align 8 .b8 p1[16];\n.param .b32 r0;\n\
-        call.uni (r0), sum, (p0, p1);\nld.param.b32 %r1, [r0];\n}\n\
-        {\n.param .b32 p0;\ncall.uni other, (p0);\n}\nret;\n}\n\
-        .visible .entry k() { ret; }\n";
+    let text = "
+        .version 9.0
+        .target sm_75
+        .address_size 64
+        .func other(.param .b32 n) {
+            ret;
+        }
+        .func (.param .b32 r) sum(.param .b32 n, .param .align 8 .b8 s[16]) {
+            .reg .b32 %r<3>;
+            {
+                .param .b32 p0;
+                .param .align 8 .b8 p1[16];
+                .param .b32 r0;
+                call.uni (r0), sum, (p0, p1);
+                ld.param.b32 %r1, [r0];
+            }
+            {
+                .param .b32 p0;
+                call.uni other, (p0);
+            }
+            ret;
+        }
+        .visible .entry k() {
+            ret;
+        }
+        ";
     let mut module = Module::parse(text).unwrap();
     assert_eq!(hide_recursion(&mut module), 1);
     let text = module.to_string();

@@ -16,13 +16,28 @@ fn needs(text: &str, options: &Options) -> Vec<(String, u64, bool)> {
 }
 
 /// A call through a pointer of a function with one 64-bit parameter.
-const CALL: &str = "{ .param .b64 a; st.param.b64 [a], %rd1;
-    prototype: .callprototype _ (.param .b64 _); call %rd2, (a), prototype; }";
+const CALL: &str = "
+    {
+        .param .b64 a;
+        st.param.b64 [a], %rd1;
+        prototype:
+        .callprototype _ (.param .b64 _);
+        call %rd2, (a), prototype;
+    }
+    ";
 
 #[test]
 fn stack_that_ptxas_computes_needs_no_record() {
-    let text = ".func leaf() { .local .align 4 .b8 room[5000]; ret; }
-        .visible .entry k() { call leaf; ret; }";
+    let text = "
+        .func leaf() {
+            .local .align 4 .b8 room[5000];
+            ret;
+        }
+        .visible .entry k() {
+            call leaf;
+            ret;
+        }
+        ";
     assert_eq!(
         needs(text, &Options::default()),
         [("k".to_owned(), 0, false)]
@@ -31,8 +46,18 @@ fn stack_that_ptxas_computes_needs_no_record() {
 
 #[test]
 fn recursion_counts_as_often_as_the_depth() {
-    let text = ".func f() { .local .align 16 .b8 room[112]; .reg .b32 %r<2>; call f; ret; }
-        .visible .entry k() { call f; ret; }";
+    let text = "
+        .func f() {
+            .local .align 16 .b8 room[112];
+            .reg .b32 %r<2>;
+            call f;
+            ret;
+        }
+        .visible .entry k() {
+            call f;
+            ret;
+        }
+        ";
     let with = |depth| {
         let options = Options {
             depth,
@@ -55,9 +80,24 @@ fn recursion_counts_as_often_as_the_depth() {
 fn a_kernel_gets_16_kib_for_recursion() {
     let kernel = |frame: u32| {
         let text = format!(
-            ".func f() {{ .local .align 16 .b8 room[400]; call f; call g; ret; }}
-            .func g() {{ .local .align 16 .b8 room[400]; call g; ret; }}
-            .visible .entry k() {{ .local .align 16 .b8 room[{frame}]; call f; ret; }}"
+            "
+                .func f() {{
+                    .local .align 16 .b8 room[400];
+                    call f;
+                    call g;
+                    ret;
+                }}
+                .func g() {{
+                    .local .align 16 .b8 room[400];
+                    call g;
+                    ret;
+                }}
+                .visible .entry k() {{
+                    .local .align 16 .b8 room[{frame}];
+                    call f;
+                    ret;
+                }}
+                "
         );
         let depth = Options {
             depth: Some(40),
@@ -78,7 +118,16 @@ fn a_kernel_gets_16_kib_for_recursion() {
 
 #[test]
 fn kernels_with_an_explicit_stack_size_have_it() {
-    let text = ".func f() { call f; ret; } .visible .entry k() { call f; ret; }";
+    let text = "
+        .func f() {
+            call f;
+            ret;
+        }
+        .visible .entry k() {
+            call f;
+            ret;
+        }
+        ";
     let mut options = Options::default();
     options.kernels.insert("k".to_owned(), 4096);
     assert_eq!(needs(text, &options), [("k".to_owned(), 4096, true)]);
@@ -88,22 +137,30 @@ fn kernels_with_an_explicit_stack_size_have_it() {
 fn a_table_reaches_only_its_functions() {
     // `other` has the same signature, but is in another table, through which nothing is called.
     let text = format!(
-        ".func small(.param .b64 a);
-        .func other(.param .b64 a);
-        .global .align 8 .u64 table[2] = {{small, small}};
-        .global .align 8 .u64 unused[1] = {{other}};
-        .func small(.param .b64 a) {{ .local .align 8 .b8 room[800]; ret; }}
-        .func other(.param .b64 a) {{ .local .align 8 .b8 room[9000]; ret; }}
-        .visible .entry k(.param .u64 i) {{
-            .reg .b64 %rd<5>;
-            ld.param.u64 %rd1, [i];
-            mov.u64 %rd3, table;
-            shl.b64 %rd4, %rd1, 3;
-            add.s64 %rd3, %rd3, %rd4;
-            ld.global.u64 %rd2, [%rd3];
-            {CALL}
-            ret;
-        }}"
+        "
+            .func small(.param .b64 a);
+            .func other(.param .b64 a);
+            .global .align 8 .u64 table[2] = {{small, small}};
+            .global .align 8 .u64 unused[1] = {{other}};
+            .func small(.param .b64 a) {{
+                .local .align 8 .b8 room[800];
+                ret;
+            }}
+            .func other(.param .b64 a) {{
+                .local .align 8 .b8 room[9000];
+                ret;
+            }}
+            .visible .entry k(.param .u64 i) {{
+                .reg .b64 %rd<5>;
+                ld.param.u64 %rd1, [i];
+                mov.u64 %rd3, table;
+                shl.b64 %rd4, %rd1, 3;
+                add.s64 %rd3, %rd3, %rd4;
+                ld.global.u64 %rd2, [%rd3];
+                {CALL}
+                ret;
+            }}
+            "
     );
     let (_, bytes, recursive) = needs(&text, &Options::default())[0].clone();
     assert!((800..1400).contains(&bytes) && !recursive, "{bytes}");
@@ -113,20 +170,28 @@ fn a_table_reaches_only_its_functions() {
 fn a_method_call_reaches_the_functions_at_its_vtable_offset() {
     let kernel = |offset: u32| {
         format!(
-            ".func first(.param .b64 a);
-            .func second(.param .b64 a);
-            .global .align 8 .u64 vtable[5] = {{0, 8, 8, first, second}};
-            .func first(.param .b64 a) {{ .local .align 8 .b8 room[800]; ret; }}
-            .func second(.param .b64 a) {{ .local .align 8 .b8 room[9000]; ret; }}
-            .visible .entry k(.param .u64 object, .param .u64 methods) {{
-                .reg .b64 %rd<5>;
-                ld.param.u64 %rd1, [object];
-                st.global.u64 [%rd1], vtable;
-                ld.param.u64 %rd3, [methods];
-                ld.u64 %rd2, [%rd3+{offset}];
-                {CALL}
-                ret;
-            }}"
+            "
+                .func first(.param .b64 a);
+                .func second(.param .b64 a);
+                .global .align 8 .u64 vtable[5] = {{0, 8, 8, first, second}};
+                .func first(.param .b64 a) {{
+                    .local .align 8 .b8 room[800];
+                    ret;
+                }}
+                .func second(.param .b64 a) {{
+                    .local .align 8 .b8 room[9000];
+                    ret;
+                }}
+                .visible .entry k(.param .u64 object, .param .u64 methods) {{
+                    .reg .b64 %rd<5>;
+                    ld.param.u64 %rd1, [object];
+                    st.global.u64 [%rd1], vtable;
+                    ld.param.u64 %rd3, [methods];
+                    ld.u64 %rd2, [%rd3+{offset}];
+                    {CALL}
+                    ret;
+                }}
+                "
         )
     };
     let bytes = |offset| needs(&kernel(offset), &Options::default())[0].1;
@@ -137,14 +202,37 @@ fn a_method_call_reaches_the_functions_at_its_vtable_offset() {
 #[test]
 fn cycles_are_named_with_the_call_through_a_pointer() {
     let text = format!(
-        "{HEAD}.func even(.param .b64 a);
-        .func odd(.param .b64 a) {{ .reg .b64 %rd<3>; ld.param.u64 %rd1, [a];
-            ld.u64 %rd2, [%rd1+8]; {CALL} ret; }}
-        .func even(.param .b64 a) {{ .reg .b64 %rd<3>; ld.param.u64 %rd1, [a];
-            st.global.u64 [%rd1], even;
-            {{ .param .b64 a; st.param.b64 [a], %rd1; call odd, (a); }} ret; }}
-        .visible .entry k(.param .u64 p) {{ .reg .b64 %rd<2>; ld.param.u64 %rd1, [p];
-            {{ .param .b64 a; st.param.b64 [a], %rd1; call even, (a); }} ret; }}"
+        "
+            {HEAD}.func even(.param .b64 a);
+            .func odd(.param .b64 a) {{
+                .reg .b64 %rd<3>;
+                ld.param.u64 %rd1, [a];
+                ld.u64 %rd2, [%rd1+8];
+                {CALL}
+                ret;
+            }}
+            .func even(.param .b64 a) {{
+                .reg .b64 %rd<3>;
+                ld.param.u64 %rd1, [a];
+                st.global.u64 [%rd1], even;
+                {{
+                    .param .b64 a;
+                    st.param.b64 [a], %rd1;
+                    call odd, (a);
+                }}
+                ret;
+            }}
+            .visible .entry k(.param .u64 p) {{
+                .reg .b64 %rd<2>;
+                ld.param.u64 %rd1, [p];
+                {{
+                    .param .b64 a;
+                    st.param.b64 [a], %rd1;
+                    call even, (a);
+                }}
+                ret;
+            }}
+            "
     );
     let module = Module::parse(&text).unwrap();
     let cycles = analyze(&module, &Options::default()).cycles;
@@ -157,7 +245,16 @@ fn cycles_are_named_with_the_call_through_a_pointer() {
 
 /// Returns the cycles of functions that call themselves.
 fn cycles_of(symbols: &[&str]) -> Vec<String> {
-    let function = |name: &&str| format!(".func {name}() {{ call {name}; ret; }}\n");
+    let function = |name: &&str| {
+        format!(
+            "
+        .func {name}() {{
+            call {name};
+            ret;
+        }}
+        "
+        )
+    };
     let functions: String = symbols.iter().map(function).collect();
     let call = |name: &&str| format!("call {name}; ");
     let calls: String = symbols.iter().map(call).collect();
@@ -193,9 +290,24 @@ fn ring(symbols: &[&str]) -> Vec<String> {
     let mut text: String = HEAD.to_owned();
     text.extend(symbols.iter().map(declare));
     for (name, next) in symbols.iter().zip(symbols.iter().cycle().skip(1)) {
-        text += &format!(".func {name}() {{ call {next}; ret; }}\n");
+        text += &format!(
+            "
+            .func {name}() {{
+                call {next};
+                ret;
+            }}
+            "
+        );
     }
-    text += &format!(".visible .entry k() {{ call {}; ret; }}", symbols[0]);
+    text += &format!(
+        "
+        .visible .entry k() {{
+            call {};
+            ret;
+        }}
+        ",
+        symbols[0]
+    );
     let module = Module::parse(&text).unwrap();
     let cycles = analyze(&module, &Options::default()).cycles.into_iter();
     cycles.map(|cycle| cycle.to_string()).collect()
@@ -219,8 +331,19 @@ fn formatting_is_a_cycle_only_with_functions_of_the_program() {
 #[test]
 fn records_and_checks_are_written() {
     let text = format!(
-        "{HEAD}.func f() {{ call f; ret; }} .visible .entry k() {{ call f; ret; }}
-        .visible .entry plain() {{ ret; }}"
+        "
+            {HEAD}.func f() {{
+                call f;
+                ret;
+            }}
+            .visible .entry k() {{
+                call f;
+                ret;
+            }}
+            .visible .entry plain() {{
+                ret;
+            }}
+            "
     );
     let finished = ptx::finish(
         &text,

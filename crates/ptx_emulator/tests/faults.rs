@@ -20,8 +20,16 @@ fn fault(body: &str) -> Fault {
 #[test]
 fn illegal_addresses() {
     let found = fault(
-        "ld.param.u64 %rd1, [data]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n.loc 1 12 7\nmul.wide.u32 %rd2, %r1, 4;\n\
-         add.u64 %rd3, %rd1, %rd2;\nld.global.u32 %r3, [%rd3];\nret;",
+        "
+            ld.param.u64 %rd1, [data];
+            mov.u32 %r1, %tid.x;
+            mov.u32 %r2, %ctaid.x;
+            .loc 1 12 7
+            mul.wide.u32 %rd2, %r1, 4;
+            add.u64 %rd3, %rd1, %rd2;
+            ld.global.u32 %r3, [%rd3];
+            ret;
+            ",
     );
     assert_eq!(found.kind, FaultKind::IllegalAddress);
     assert_eq!(found.thread, [10, 0, 0]);
@@ -44,46 +52,100 @@ fn illegal_addresses() {
     let lines: Vec<String> = module("x\n", "", "").lines().map(String::from).collect();
     assert!(found.ptx_line as usize > lines.len() - 3, "{found}");
 
-    let found = fault("mov.u64 %rd1, 0; st.global.u32 [%rd1+8], 1;");
+    let found = fault(
+        "
+        mov.u64 %rd1, 0;
+        st.global.u32 [%rd1+8], 1;
+        ",
+    );
     assert!(
         found.kind == FaultKind::IllegalAddress && found.message.contains("null"),
         "{found}"
     );
-    let found = fault("mov.u64 %rd1, 0x123456789000; ld.u8 %r1, [%rd1];");
+    let found = fault(
+        "
+        mov.u64 %rd1, 0x123456789000;
+        ld.u8 %r1, [%rd1];
+        ",
+    );
     assert!(found.message.contains("0x123456789000"), "{found}");
-    let found = fault("mov.u32 %r1, small; st.shared.u32 [%r1+16], 1;");
+    let found = fault(
+        "
+        mov.u32 %r1, small;
+        st.shared.u32 [%r1+16], 1;
+        ",
+    );
     assert!(
         found.kind == FaultKind::IllegalAddress && found.message.contains("shared"),
         "{found}"
     );
-    let found = fault("mov.u64 %rd1, small; cvta.shared.u64 %rd1, %rd1; ld.u32 %r1, [%rd1+-4];");
+    let found = fault(
+        "
+        mov.u64 %rd1, small;
+        cvta.shared.u64 %rd1, %rd1;
+        ld.u32 %r1, [%rd1+-4];
+        ",
+    );
     assert_eq!(found.kind, FaultKind::IllegalAddress);
     assert!(found.message.contains("offset -0x4;"), "{found}");
     let found = fault("st.shared.u32 [0], 1;");
     assert_eq!(found.kind, FaultKind::IllegalAddress);
     assert!(found.message.contains("offset -0x400;"), "{found}");
-    let found =
-        fault("ld.param.u64 %rd1, [data]; ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+32];");
+    let found = fault(
+        "
+            ld.param.u64 %rd1, [data];
+            ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1+32];
+            ",
+    );
     assert_eq!(found.kind, FaultKind::IllegalAddress);
-    let found = fault("mov.u64 %rd1, 8192; ld.local.u32 %r1, [%rd1];");
+    let found = fault(
+        "
+        mov.u64 %rd1, 8192;
+        ld.local.u32 %r1, [%rd1];
+        ",
+    );
     assert!(
         found.kind == FaultKind::IllegalAddress && found.message.contains("local"),
         "{found}"
     );
-    let found = fault("mov.u64 %rd1, 0x4000000000000010; ld.u32 %r1, [%rd1];");
+    let found = fault(
+        "
+        mov.u64 %rd1, 0x4000000000000010;
+        ld.u32 %r1, [%rd1];
+        ",
+    );
     assert_eq!(found.kind, FaultKind::IllegalAddress);
 }
 
 #[test]
 fn other_faults() {
-    let found = fault("ld.param.u64 %rd1, [data]; ld.global.u32 %r1, [%rd1+2];");
+    let found = fault(
+        "
+        ld.param.u64 %rd1, [data];
+        ld.global.u32 %r1, [%rd1+2];
+        ",
+    );
     assert!(
         found.kind == FaultKind::Misaligned && found.message.contains("multiple of 4"),
         "{found}"
     );
-    let found = fault("mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 7; @%p1 exit; trap;");
+    let found = fault(
+        "
+        mov.u32 %r1, %tid.x;
+        setp.ne.u32 %p1, %r1, 7;
+        @%p1 exit;
+        trap;
+        ",
+    );
     assert_eq!((found.kind, found.thread), (FaultKind::Trap, [7, 0, 0]));
-    let found = fault("mov.u64 %rd1, 5; proto: .callprototype _ (); call %rd1, proto;");
+    let found = fault(
+        "
+        mov.u64 %rd1, 5;
+        proto:
+        .callprototype _ ();
+        call %rd1, proto;
+        ",
+    );
     assert_eq!(found.kind, FaultKind::InvalidCall);
     let found = fault("brkpt;");
     assert_eq!(found.kind, FaultKind::Breakpoint);
@@ -99,9 +161,24 @@ fn unsupported_instructions_fault_when_executed() {
         found.message.contains("mma") && found.ptx_line > 0,
         "{found}"
     );
-    let device = Device::kernel("", "", &format!("ret; {mma} ret;"));
+    let device = Device::kernel(
+        "",
+        "",
+        &format!(
+            "
+        ret;
+        {mma}
+        ret;
+        "
+        ),
+    );
     device.launch("k", 1, 1, Params::new()).unwrap();
-    let found = fault("setp.eq.u32 %p1, 1, 1; @%p1 add.frobnicated.u32 %r1, %r2, %r3;");
+    let found = fault(
+        "
+        setp.eq.u32 %p1, 1, 1;
+        @%p1 add.frobnicated.u32 %r1, %r2, %r3;
+        ",
+    );
     assert!(found.message.contains("`.frobnicated`"), "{found}");
 }
 
@@ -202,10 +279,22 @@ fn misaligned_atomics() {
         "atom.global.add.u64 %rd2, [%rd1+4], 1;",
         "red.global.add.u32 [%rd1+1], 1;",
         "atom.add.u32 %r1, [%rd1+2], 1;",
-        "mov.u32 %r2, small; atom.shared.add.u32 %r1, [%r2+2], 1;",
-        "mov.u32 %r2, small; atom.shared.exch.b64 %rd2, [%r2+4], 1;",
+        "
+            mov.u32 %r2, small;
+            atom.shared.add.u32 %r1, [%r2+2], 1;
+            ",
+        "
+            mov.u32 %r2, small;
+            atom.shared.exch.b64 %rd2, [%r2+4], 1;
+            ",
     ] {
-        let found = fault(&format!("ld.param.u64 %rd1, [data]; {body} ret;"));
+        let found = fault(&format!(
+            "
+            ld.param.u64 %rd1, [data];
+            {body}
+            ret;
+            "
+        ));
         assert_eq!(found.kind, FaultKind::Misaligned, "{body}: {found}");
     }
 }
@@ -235,7 +324,10 @@ fn bounds_are_exact() {
                 body.to_owned(),
                 body.replace("ld.shared", "ld").replace("%r1", "%rd1"),
             ] {
-                let address = "mov.u32 %r1, small; cvta.shared.u64 %rd1, small;";
+                let address = "
+                    mov.u32 %r1, small;
+                    cvta.shared.u64 %rd1, small;
+                    ";
                 let result = run(&shared, &format!("{address} {by}"));
                 match result {
                     Ok(_) => assert!(is_good, "{size}: {by}"),
@@ -248,7 +340,11 @@ fn bounds_are_exact() {
         }
     }
     // In a stack frame of 16 bytes.
-    let frame = ".local .align 16 .b8 own[16]; mov.u32 %r1, own; cvta.local.u64 %rd1, own;";
+    let frame = "
+        .local .align 16 .b8 own[16];
+        mov.u32 %r1, own;
+        cvta.local.u64 %rd1, own;
+        ";
     for (body, is_good) in [
         ("ld.local.u8 %r2, [%r1+15];", true),
         ("ld.local.u8 %r2, [%r1+16];", false),
@@ -265,9 +361,17 @@ fn bounds_are_exact() {
 /// The bounds of memory that an instruction accessed before are exact, too.
 #[test]
 fn bounds_of_known_memory_are_exact() {
-    let body = "ld.param.u64 %rd1, [data]; mov.u32 %r1, 0;
-        again: ld.global.u16 %rs1, [%rd1]; add.u64 %rd1, %rd1, 2; add.u32 %r1, %r1, 1;
-        setp.lt.u32 %p1, %r1, 2; @%p1 bra again; ret;";
+    let body = "
+        ld.param.u64 %rd1, [data];
+        mov.u32 %r1, 0;
+        again:
+        ld.global.u16 %rs1, [%rd1];
+        add.u64 %rd1, %rd1, 2;
+        add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p1, %r1, 2;
+        @%p1 bra again;
+        ret;
+        ";
     let device = Device::kernel("", ".param .u64 data", body);
     let host = [0u32];
     let data = host.as_ptr() as u64;
@@ -289,12 +393,20 @@ fn memory_freed_while_a_kernel_runs_is_kept() {
     let device = Device::kernel(
         "",
         ".param .u64 flags, .param .u64 data",
-        "ld.param.u64 %rd1, [flags]; ld.param.u64 %rd2, [data];
-         mov.u32 %r3, 0;
-         again: st.global.u32 [%rd2], %r3; add.u32 %r3, %r3, 1;
-         st.volatile.global.u32 [%rd1], 1; ld.volatile.global.u32 %r1, [%rd1+4];
-         setp.eq.u32 %p1, %r1, 0; @%p1 bra again;
-         st.global.u32 [%rd2], 7; ret;",
+        "
+            ld.param.u64 %rd1, [flags];
+            ld.param.u64 %rd2, [data];
+            mov.u32 %r3, 0;
+            again:
+            st.global.u32 [%rd2], %r3;
+            add.u32 %r3, %r3, 1;
+            st.volatile.global.u32 [%rd1], 1;
+            ld.volatile.global.u32 %r1, [%rd1+4];
+            setp.eq.u32 %p1, %r1, 0;
+            @%p1 bra again;
+            st.global.u32 [%rd2], 7;
+            ret;
+            ",
     );
     let flags = device.upload(&[0u32; 2]);
     let data = device.memory.alloc(SIZE, 256).unwrap();
@@ -322,7 +434,11 @@ fn freed_memory_is_inaccessible() {
     let device = Device::kernel(
         "",
         ".param .u64 data",
-        "ld.param.u64 %rd1, [data]; ld.global.u32 %r1, [%rd1]; ret;",
+        "
+            ld.param.u64 %rd1, [data];
+            ld.global.u32 %r1, [%rd1];
+            ret;
+            ",
     );
     let data = device.upload(&[1u32]);
     device.launch("k", 1, 1, Params::new().u64(data)).unwrap();
@@ -346,12 +462,38 @@ fn freed_memory_is_inaccessible() {
 #[test]
 fn mutated_modules_do_not_panic() {
     let text = module(
-        ".global .u32 g[4] = {1,2,3,4}; .shared .b32 s[4]; .func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.u32 %r1, [a]; st.param.b32 [r], %r1; ret; }",
+        "
+            .global .u32 g[4] = {1,2,3,4};
+            .shared .b32 s[4];
+            .func (.param .b32 r) f(.param .b32 a) {
+                .reg .b32 %r<3>;
+                ld.param.u32 %r1, [a];
+                st.param.b32 [r], %r1;
+                ret;
+            }
+            ",
         ".param .u64 data, .param .align 8 .b8 b[16]",
-        "ld.param.u64 %rd1, [data]; ld.param.v2.u32 {%r1, %r2}, [b+8]; mov.b64 %rd2, {%r1, %r2}; mov.b128 %rq1, {%rd1, %rd2};
-         st.shared.v2.u32 [s+8], {%r1, %r2}; atom.shared.cas.b32 %r3, [s], %r1, %r2; bfi.b32 %r4, %r1, %r2, 3, 4;
-         { .param .b32 p; st.param.b32 [p], %r1; .param .b32 q; call.uni (q), f, (p); ld.param.b32 %r5, [q]; }
-         shfl.sync.idx.b32 %r6|%p1, %r5, 0, 31, -1; cvt.rn.f16.f32 %rs1, %f1; setp.lt.and.f32 %p1|%p2, %f1, %f2, !%p3; bar.sync 0; ret;",
+        "
+            ld.param.u64 %rd1, [data];
+            ld.param.v2.u32 {%r1, %r2}, [b+8];
+            mov.b64 %rd2, {%r1, %r2};
+            mov.b128 %rq1, {%rd1, %rd2};
+            st.shared.v2.u32 [s+8], {%r1, %r2};
+            atom.shared.cas.b32 %r3, [s], %r1, %r2;
+            bfi.b32 %r4, %r1, %r2, 3, 4;
+            {
+                .param .b32 p;
+                st.param.b32 [p], %r1;
+                .param .b32 q;
+                call.uni (q), f, (p);
+                ld.param.b32 %r5, [q];
+            }
+            shfl.sync.idx.b32 %r6|%p1, %r5, 0, 31, -1;
+            cvt.rn.f16.f32 %rs1, %f1;
+            setp.lt.and.f32 %p1|%p2, %f1, %f2, !%p3;
+            bar.sync 0;
+            ret;
+            ",
     );
     let mut state = 1u64;
     let mut random = |limit: usize| {

@@ -544,26 +544,64 @@ fn text(operations: &[Operation]) -> String {
         let widen = match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "%p" => format!("selp.u64 %rd30, 1, 0, {register};"),
             "%rs" => format!("cvt.u64.u16 %rd30, {register};"),
-            "%f" => format!("mov.b32 %r30, {register}; cvt.u64.u32 %rd30, %r30;"),
+            "%f" => format!(
+                "
+                mov.b32 %r30, {register};
+                cvt.u64.u32 %rd30, %r30;
+                "
+            ),
             "%fd" => format!("mov.b64 %rd30, {register};"),
             "%rd" => format!("mov.b64 %rd30, {register};"),
             _ => format!("cvt.u64.u32 %rd30, {register};"),
         };
         writeln!(
             text,
-            ".visible .entry op_{index}(.param .u64 in, .param .u64 out) {{
-             .reg .pred %p<12>; .reg .b16 %rs<12>; .reg .b32 %r<40>; .reg .b64 %rd<40>; .reg .f32 %f<12>; .reg .f64 %fd<12>;
-             ld.param.u64 %rd20, [in]; ld.param.u64 %rd21, [out]; mov.u32 %r20, %tid.x; mov.u32 %r21, %ctaid.x;
-             mad.lo.u32 %r22, %r21, {BLOCK}, %r20; mul.wide.u32 %rd22, %r22, 24; add.u64 %rd20, %rd20, %rd22;
-             mul.wide.u32 %rd22, %r22, 8; add.u64 %rd21, %rd21, %rd22; mov.u32 %r4, %laneid;
-             ld.global.u64 %rd1, [%rd20]; ld.global.u64 %rd2, [%rd20+8]; ld.global.u64 %rd3, [%rd20+16];
-             cvt.u32.u64 %r1, %rd1; cvt.u32.u64 %r2, %rd2; cvt.u32.u64 %r3, %rd3; shr.u32 %r5, %r3, 8;
-             cvt.u16.u64 %rs1, %rd1; cvt.u16.u64 %rs2, %rd2; cvt.u16.u64 %rs3, %rd3;
-             mov.b32 %f1, %r1; mov.b32 %f2, %r2; mov.b32 %f3, %r3; mov.b64 %fd1, %rd1; mov.b64 %fd2, %rd2; mov.b64 %fd3, %rd3;
-             and.b32 %r23, %r1, 1; setp.ne.u32 %p1, %r23, 0; and.b32 %r23, %r2, 1; setp.ne.u32 %p2, %r23, 0;
-             and.b32 %r23, %r3, 1; setp.ne.u32 %p3, %r23, 0;
-             {operation}
-             {widen} st.global.u64 [%rd21], %rd30; ret; }}"
+            "
+                .visible .entry op_{index}(.param .u64 in, .param .u64 out) {{
+                    .reg .pred %p<12>;
+                    .reg .b16 %rs<12>;
+                    .reg .b32 %r<40>;
+                    .reg .b64 %rd<40>;
+                    .reg .f32 %f<12>;
+                    .reg .f64 %fd<12>;
+                    ld.param.u64 %rd20, [in];
+                    ld.param.u64 %rd21, [out];
+                    mov.u32 %r20, %tid.x;
+                    mov.u32 %r21, %ctaid.x;
+                    mad.lo.u32 %r22, %r21, {BLOCK}, %r20;
+                    mul.wide.u32 %rd22, %r22, 24;
+                    add.u64 %rd20, %rd20, %rd22;
+                    mul.wide.u32 %rd22, %r22, 8;
+                    add.u64 %rd21, %rd21, %rd22;
+                    mov.u32 %r4, %laneid;
+                    ld.global.u64 %rd1, [%rd20];
+                    ld.global.u64 %rd2, [%rd20+8];
+                    ld.global.u64 %rd3, [%rd20+16];
+                    cvt.u32.u64 %r1, %rd1;
+                    cvt.u32.u64 %r2, %rd2;
+                    cvt.u32.u64 %r3, %rd3;
+                    shr.u32 %r5, %r3, 8;
+                    cvt.u16.u64 %rs1, %rd1;
+                    cvt.u16.u64 %rs2, %rd2;
+                    cvt.u16.u64 %rs3, %rd3;
+                    mov.b32 %f1, %r1;
+                    mov.b32 %f2, %r2;
+                    mov.b32 %f3, %r3;
+                    mov.b64 %fd1, %rd1;
+                    mov.b64 %fd2, %rd2;
+                    mov.b64 %fd3, %rd3;
+                    and.b32 %r23, %r1, 1;
+                    setp.ne.u32 %p1, %r23, 0;
+                    and.b32 %r23, %r2, 1;
+                    setp.ne.u32 %p2, %r23, 0;
+                    and.b32 %r23, %r3, 1;
+                    setp.ne.u32 %p3, %r23, 0;
+                    {operation}
+                    {widen}
+                    st.global.u64 [%rd21], %rd30;
+                    ret;
+                }}
+                "
         )
         .unwrap();
     }

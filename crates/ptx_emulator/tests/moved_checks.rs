@@ -13,11 +13,16 @@ use ptx::{Purpose, Slice, stack};
 const PANIC: &str = "
     .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
         .reg .b64 %rd<5>;
-        ld.param.u64 %rd1, [to]; ld.param.u64 %rd2, [index];
-        ld.param.u64 %rd3, [len]; ld.param.u64 %rd4, [place];
-        st.global.u64 [%rd1], %rd2; st.global.u64 [%rd1+8], %rd3; st.global.u64 [%rd1+16], %rd4;
+        ld.param.u64 %rd1, [to];
+        ld.param.u64 %rd2, [index];
+        ld.param.u64 %rd3, [len];
+        ld.param.u64 %rd4, [place];
+        st.global.u64 [%rd1], %rd2;
+        st.global.u64 [%rd1+8], %rd3;
+        st.global.u64 [%rd1+16], %rd4;
         exit;
-    }";
+    }
+    ";
 
 /// The kernel's parameters. The first three pairs are slices of `u32`.
 const PARAMS: [&str; 11] = [
@@ -72,9 +77,20 @@ impl Text<'_> {
         }
         let _ = writeln!(
             self.panics,
-            "$P{n}:\n    {{ .param .b64 a; st.param.b64 [a], %report; .param .b64 b; \
-             st.param.b64 [b], {index}; .param .b64 c; st.param.b64 [c], {len}; .param .b64 d; \
-             st.param.b64 [d], {place}; call.uni panic, (a, b, c, d); }}"
+            "
+                $P{n}:
+                {{
+                    .param .b64 a;
+                    st.param.b64 [a], %report;
+                    .param .b64 b;
+                    st.param.b64 [b], {index};
+                    .param .b64 c;
+                    st.param.b64 [c], {len};
+                    .param .b64 d;
+                    st.param.b64 [d], {place};
+                    call.uni panic, (a, b, c, d);
+                }}
+                "
         );
     }
 
@@ -92,9 +108,20 @@ impl Text<'_> {
             words => format!("%acc, {words}"),
         };
         format!(
-            ".version 8.7\n.target sm_90\n.address_size 64\n{PANIC}\n.visible .entry k({}) {{\n    \
-             .reg .pred %p<{count}>; .reg .b32 %r<{count}>; .reg .b64 %rd<{count}>;\n    \
-             .reg .b32 {words};\n    {}\n{}{}}}\n",
+            "
+                .version 8.7
+                .target sm_90
+                .address_size 64
+                {PANIC}
+                .visible .entry k({}) {{
+                    .reg .pred %p<{count}>;
+                    .reg .b32 %r<{count}>;
+                    .reg .b64 %rd<{count}>;
+                    .reg .b32 {words};
+                    {}
+                    {}{}
+                }}
+                ",
             params.join(", "),
             registers.join(" "),
             self.body,
@@ -322,7 +349,12 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     }
     text.line("$end:\n    add.s32 %again, %again, 1;");
     text.line("setp.lt.u32 %p1, %again, 2;\n    @%p1 bra $again;");
-    text.line("st.global.u32 [%report+24], %acc;\n    ret;");
+    text.line(
+        "
+        st.global.u32 [%report+24], %acc;
+        ret;
+        ",
+    );
     let text = text.finish("%again, %start32, %bound32, %stride32, %offset32");
     (text, count_of)
 }
@@ -681,22 +713,69 @@ fn grid_stride(rng: &mut Rng) -> String {
         }
     }
     let nested = text.rng.bool();
-    text.line("mov.u32 %acc, 7;\n    mov.u32 %r1, %tid.x;");
+    text.line(
+        "
+        mov.u32 %acc, 7;
+        mov.u32 %r1, %tid.x;
+        ",
+    );
     let flat = text.rng.bool();
-    text.line("mov.u32 %r2, %nctaid.x; cvt.u64.u32 %rd2, %r2;");
+    text.line(
+        "
+        mov.u32 %r2, %nctaid.x;
+        cvt.u64.u32 %rd2, %r2;
+        ",
+    );
     if flat {
         // The index of the block among those of the grid.
-        text.line("mov.u32 %r5, %ctaid.y; mov.u32 %r6, %ctaid.z; mov.u32 %r7, %nctaid.y;");
-        text.line("mad.lo.s32 %r8, %r7, %r6, %r5;\n    mov.u32 %r9, %ctaid.x;");
-        text.line("mad.lo.s32 %r9, %r8, %r2, %r9;\n    add.s32 %r1, %r1, %r9;");
+        text.line(
+            "
+            mov.u32 %r5, %ctaid.y;
+            mov.u32 %r6, %ctaid.z;
+            mov.u32 %r7, %nctaid.y;
+            ",
+        );
+        text.line(
+            "
+            mad.lo.s32 %r8, %r7, %r6, %r5;
+            mov.u32 %r9, %ctaid.x;
+            ",
+        );
+        text.line(
+            "
+            mad.lo.s32 %r9, %r8, %r2, %r9;
+            add.s32 %r1, %r1, %r9;
+            ",
+        );
     }
     text.line("cvt.u64.u32 %rd1, %r1;");
     text.line("add.s64 %rd3, %start, %rd1;");
-    text.line("setp.ge.u64 %p1, %rd3, %bound;\n    @%p1 bra $end;");
-    text.line("mov.u32 %r3, %tid.y; cvt.u64.u32 %rd5, %r3;");
-    text.line("mov.u32 %r4, %nctaid.y; cvt.u64.u32 %rd6, %r4;");
+    text.line(
+        "
+        setp.ge.u64 %p1, %rd3, %bound;
+        @%p1 bra $end;
+        ",
+    );
+    text.line(
+        "
+        mov.u32 %r3, %tid.y;
+        cvt.u64.u32 %rd5, %r3;
+        ",
+    );
+    text.line(
+        "
+        mov.u32 %r4, %nctaid.y;
+        cvt.u64.u32 %rd6, %r4;
+        ",
+    );
     if nested {
-        text.line("setp.ge.u64 %p2, %rd5, %offset;\n    @%p2 bra $end;\n$rows:");
+        text.line(
+            "
+            setp.ge.u64 %p2, %rd5, %offset;
+            @%p2 bra $end;
+            $rows:
+            ",
+        );
         text.line("add.s64 %rd7, %rd5, %rd6;");
     }
     text.line("mov.u64 %rd4, %rd3;\n$loop:");
@@ -722,13 +801,29 @@ fn grid_stride(rng: &mut Rng) -> String {
         }
         text.line(&format!("{skip}:"));
     }
-    text.line("setp.lt.u64 %p3, %rd8, %bound;\n    mov.u64 %rd4, %rd8;");
+    text.line(
+        "
+        setp.lt.u64 %p3, %rd8, %bound;
+        mov.u64 %rd4, %rd8;
+        ",
+    );
     text.line("@%p3 bra $loop;");
     if nested {
-        text.line("setp.lt.u64 %p4, %rd7, %offset;\n    mov.u64 %rd5, %rd7;");
+        text.line(
+            "
+            setp.lt.u64 %p4, %rd7, %offset;
+            mov.u64 %rd5, %rd7;
+            ",
+        );
         text.line("@%p4 bra $rows;");
     }
-    text.line("$end:\n    st.global.u32 [%report+24], %acc;\n    ret;");
+    text.line(
+        "
+        $end:
+        st.global.u32 [%report+24], %acc;
+        ret;
+        ",
+    );
     text.finish("")
 }
 

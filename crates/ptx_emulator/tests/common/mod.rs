@@ -105,9 +105,22 @@ impl Device {
 /// Returns a module with one kernel.
 pub fn module(before: &str, params: &str, body: &str) -> String {
     format!(
-        ".version 8.7\n.target sm_90\n.address_size 64\n{before}\n.visible .entry k({params})\n{{\n\
-         .reg .pred %p<20>;\n.reg .b16 %rs<20>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<20>;\n.reg .f64 %fd<20>;\n.reg .b128 %rq<4>;\n\
-         {body}\n}}\n"
+        "
+            .version 8.7
+            .target sm_90
+            .address_size 64
+            {before}
+            .visible .entry k({params}) {{
+                .reg .pred %p<20>;
+                .reg .b16 %rs<20>;
+                .reg .b32 %r<40>;
+                .reg .b64 %rd<40>;
+                .reg .f32 %f<20>;
+                .reg .f64 %fd<20>;
+                .reg .b128 %rq<4>;
+                {body}
+            }}
+            "
     )
 }
 
@@ -127,7 +140,12 @@ pub fn check(cases: &[Case]) {
         let offset = index * 16;
         let store = match register.trim_end_matches(|c: char| c.is_ascii_digit()) {
             "%p" => {
-                format!("selp.b32 %r39, 1, 0, {register}; st.global.u32 [%rd39+{offset}], %r39;")
+                format!(
+                    "
+                    selp.b32 %r39, 1, 0, {register};
+                    st.global.u32 [%rd39+{offset}], %r39;
+                    "
+                )
             }
             "%rs" => format!("st.global.u16 [%rd39+{offset}], {register};"),
             "%r" | "%f" => format!("st.global.b32 [%rd39+{offset}], {register};"),
