@@ -7,7 +7,22 @@
 //! thread made current with [`CurrentContext::set_current`], or the process's default context,
 //! which is the context created last.
 //!
-//! [`Context`] has an example.
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let context = Context::new(Device::of(Backend::Emulator, 0)?)?;
+//! // Another thread uses the default context, and may also make a context current itself.
+//! let buffer = std::thread::spawn(move || {
+//!     CurrentContext::set_current(&context)?;
+//!     DeviceBuffer::from_slice(&[1u32, 2, 3])
+//! });
+//! let buffer = buffer.join().expect("the thread does not panic")?;
+//! assert_eq!(buffer.as_host_vec()?, [1, 2, 3]);
+//! assert_eq!(*buffer.context(), CurrentContext::get()?);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -286,6 +301,10 @@ impl Context {
     }
 
     /// Sets the flags of the device's primary context.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for flags that it does not know.
     pub fn set_flags(&self, flags: ContextFlags) -> CudaResult<()> {
         release_stream();
         let api = self.api();
@@ -300,6 +319,10 @@ impl Context {
     }
 
     /// Returns the context's flags.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn flags(&self) -> CudaResult<ContextFlags> {
         let api = self.bind()?;
         let mut flags = 0;
@@ -320,6 +343,10 @@ impl Context {
     }
 
     /// Returns a resource limit.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_resource_limit(&self, limit: ResourceLimit) -> CudaResult<usize> {
         let api = self.bind()?;
         let mut value = 0;
@@ -330,12 +357,20 @@ impl Context {
     }
 
     /// Returns the CUDA version that the driver supports, as (major, minor).
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn driver_version(&self) -> CudaResult<(u32, u32)> {
         let version = self.api().version()? as u32;
         Ok((version / 1000, version % 1000 / 10))
     }
 
     /// Returns the lowest and the highest stream priority. Lower numbers are higher priorities.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn stream_priority_range(&self) -> CudaResult<StreamPriorityRange> {
         let api = self.bind()?;
         let (mut least, mut greatest) = (0, 0);
@@ -351,6 +386,10 @@ impl Context {
     }
 
     /// Returns the driver's ID of the context, which is unique in the process.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn id(&self) -> CudaResult<u64> {
         let api = self.bind()?;
         let mut id = 0;
@@ -361,6 +400,10 @@ impl Context {
     }
 
     /// Returns the driver API version of the context.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_api_version(&self) -> CudaResult<u32> {
         let api = self.bind()?;
         let mut version = 0;
@@ -372,6 +415,10 @@ impl Context {
 
     /// Returns the preferred partition of L1 cache and shared memory, for kernels without a
     /// preference of their own.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_cache_config(&self) -> CudaResult<CacheConfig> {
         let api = self.bind()?;
         let mut config = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
@@ -383,6 +430,10 @@ impl Context {
 
     /// Sets the preferred partition of L1 cache and shared memory, for kernels without a
     /// preference of their own.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn set_cache_config(&self, config: CacheConfig) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no pointers.
@@ -393,6 +444,10 @@ impl Context {
     }
 
     /// Resets all persisting lines of the L2 cache to normal.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn reset_persisting_l2_cache(&self) -> CudaResult<()> {
         let api = self.bind()?;
         // SAFETY: takes no arguments.
@@ -481,6 +536,10 @@ impl Context {
 
     /// Makes the context current in the driver for this thread, and returns the table of the
     /// driver's functions, for functions that this crate does not wrap.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn driver(&self) -> CudaResult<&'static cust_raw::Driver> {
         Ok(self.bind()?.driver)
     }
@@ -659,6 +718,10 @@ impl Context {
 impl Device {
     /// Returns the flags of the device's primary context, and whether the context is active in this
     /// process.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn primary_context_state(&self) -> CudaResult<(ContextFlags, bool)> {
         let (mut flags, mut active) = (0, 0);
         // SAFETY: the pointers are valid for the call.
@@ -787,6 +850,25 @@ impl CurrentContext {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let context = CurrentContext::get()?;
+    /// std::thread::scope(|scope| {
+    ///     let thread = scope.spawn(|| {
+    ///         CurrentContext::set_current(&context)?;
+    ///         Ok(CurrentContext::get()? == context)
+    ///     });
+    ///     let same: CudaResult<bool> = thread.join().expect("the thread does not panic");
+    ///     assert!(same?);
+    ///     CudaResult::Ok(())
+    /// })?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn set_current(context: &Context) -> CudaResult<()> {
         context.bind()?;
         let weak = Arc::downgrade(&context.inner);
@@ -805,21 +887,40 @@ impl CurrentContext {
     }
 
     /// Returns the current context's device.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] if no context is alive.
     pub fn get_device() -> CudaResult<Device> {
         Ok(CurrentContext::get()?.device())
     }
 
     /// Returns the current context's flags.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
+    /// reset or lost.
     pub fn get_flags() -> CudaResult<ContextFlags> {
         CurrentContext::get()?.flags()
     }
 
     /// See [`Context::get_resource_limit`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
+    /// reset or lost.
     pub fn get_resource_limit(limit: ResourceLimit) -> CudaResult<usize> {
         CurrentContext::get()?.get_resource_limit(limit)
     }
 
     /// See [`Context::stream_priority_range`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
+    /// reset or lost.
     pub fn get_stream_priority_range() -> CudaResult<StreamPriorityRange> {
         CurrentContext::get()?.stream_priority_range()
     }

@@ -51,6 +51,10 @@ cust_raw::for_each_device_attribute!(device_attribute);
 
 impl Device {
     /// Returns the number of devices of the default backend.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoDriver`] or [`Error::NoDevice`] if the backend is not available.
     pub fn num_devices() -> CudaResult<u32> {
         count(default_api()?)
     }
@@ -87,6 +91,10 @@ impl Device {
     }
 
     /// Returns an iterator over all devices of the default backend.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoDriver`] or [`Error::NoDevice`] if the backend is not available.
     pub fn devices() -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
         all(default_api()?)
     }
@@ -97,6 +105,10 @@ impl Device {
     }
 
     /// Returns the device's name, such as `NVIDIA H200` or `PTX emulator (2 threads)`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn name(&self) -> CudaResult<String> {
         let mut name = [0u8; 256];
         // SAFETY: the buffer is valid for its length, and the driver terminates the name with a
@@ -113,6 +125,10 @@ impl Device {
     }
 
     /// Returns the device's UUID.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn uuid(&self) -> CudaResult<[u8; 16]> {
         let mut uuid = CUuuid { bytes: [0; 16] };
         // SAFETY: the pointer is valid for the call.
@@ -122,6 +138,10 @@ impl Device {
     }
 
     /// Returns the size of the device's memory in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn total_memory(&self) -> CudaResult<usize> {
         let mut bytes = 0;
         // SAFETY: the pointer is valid for the call.
@@ -131,6 +151,10 @@ impl Device {
     }
 
     /// Returns an attribute of the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for an attribute that it does not know.
     pub fn get_attribute(&self, attribute: DeviceAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
@@ -146,6 +170,10 @@ impl Device {
     }
 
     /// Returns the compute capability as (major, minor), for example (9, 0) for `sm_90`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn compute_capability(&self) -> CudaResult<(u32, u32)> {
         let major = self.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         let minor = self.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?;
@@ -153,6 +181,10 @@ impl Device {
     }
 
     /// Returns the device's PCI bus ID, such as `0000:3b:00.0`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn pci_bus_id(&self) -> CudaResult<String> {
         let mut name = [0u8; 32];
         // SAFETY: the buffer is valid for its length, and the driver terminates the ID with a NUL.
@@ -183,6 +215,10 @@ impl Device {
     }
 
     /// Returns the device's LUID and its node mask. Only available on Windows.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error on other systems.
     pub fn luid(&self) -> CudaResult<([u8; 8], u32)> {
         let (mut luid, mut nodes) = ([0u8; 8], 0);
         // SAFETY: the pointers are valid for the call; a LUID has 8 bytes.
@@ -196,6 +232,10 @@ impl Device {
 
     /// Returns whether this device can access the memory of `peer`; see
     /// [`Context::enable_peer_access`](crate::context::Context::enable_peer_access).
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error.
     pub fn can_access_peer(&self, peer: &Device) -> CudaResult<bool> {
         if self.api.backend != peer.api.backend {
             return Ok(false);
@@ -311,6 +351,10 @@ fn count(api: &'static Api) -> CudaResult<u32> {
     Ok(count as u32)
 }
 
+fn all(api: &'static Api) -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
+    Ok((0..count(api)?).map(move |ordinal| get(api, ordinal)))
+}
+
 fn get(api: &'static Api, ordinal: u32) -> CudaResult<Device> {
     let mut raw = 0;
     // SAFETY: the pointer is valid for the call.
@@ -320,7 +364,3 @@ fn get(api: &'static Api, ordinal: u32) -> CudaResult<Device> {
     })?;
     Ok(Device { raw, api })
 }
-fn all(api: &'static Api) -> CudaResult<impl Iterator<Item = CudaResult<Device>>> {
-    Ok((0..count(api)?).map(move |ordinal| get(api, ordinal)))
-}
-

@@ -333,6 +333,10 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Copies the elements to a `Vec` on the host, in row-major order.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the copy fails.
     pub fn to_vec(&self) -> CudaResult<Vec<T>> {
         let len = self.len();
         let tracker = Tracker::new(self.context.clone());

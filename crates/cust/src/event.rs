@@ -1,6 +1,25 @@
 //! Events: markers in streams, for synchronization and timing.
 //!
-//! [`Event`] has an example.
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let (first, second) = (
+//!     Stream::new(StreamFlags::NON_BLOCKING, None)?,
+//!     Stream::new(StreamFlags::NON_BLOCKING, None)?,
+//! );
+//! let event = Event::new(EventFlags::DISABLE_TIMING)?;
+//! // … enqueue work into `first` …
+//! event.record(&first)?;
+//! // … enqueue work into `first` that `second` need not wait for …
+//! second.wait_event(&event, StreamWaitEventFlags::DEFAULT)?;
+//! // … enqueue work into `second` that starts after the event …
+//! second.synchronize()?;
+//! assert_eq!(event.query()?, EventStatus::Ready);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -166,6 +185,10 @@ impl Event {
     }
 
     /// Returns whether the work before the event is complete, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if a kernel faulted, or if the context was reset or lost.
     pub fn query(&self) -> CudaResult<EventStatus> {
         let api = self.context.bind()?;
         let mark = self.with_mark(|mark| mark.clone());
@@ -222,6 +245,22 @@ impl Event {
     /// # Errors
     ///
     /// Returns the errors of [`Event::elapsed_time_f32`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let (start, stop) = (Event::new(EventFlags::DEFAULT)?, Event::new(EventFlags::DEFAULT)?);
+    /// start.record(&stream)?;
+    /// // … launches …
+    /// stop.record(&stream)?;
+    /// stop.synchronize()?;
+    /// assert!(stop.elapsed(&start)? < std::time::Duration::from_secs(60));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn elapsed(&self, start: &Event) -> CudaResult<Duration> {
         let milliseconds = self.elapsed_time_f32(start)?;
         Ok(Duration::from_secs_f64(

@@ -124,6 +124,10 @@ impl<'a> Argument<'a> {
 /// Checks the arguments against the kernel's parameters, then launches; `launch!` calls this.
 /// Zero-sized arguments are omitted, since they have no parameter in the kernel's entry.
 ///
+/// # Errors
+///
+/// Returns the errors of [`launch!`](crate::launch!).
+///
 /// # Safety
 ///
 /// As for [`launch!`](crate::launch!).
@@ -242,6 +246,7 @@ pub(crate) unsafe fn launch_raw(
     }
     let (api, sure) = context.bind_for_launch()?;
     note_launch(function, stream)?;
+    let (raw, pointers) = (stream.as_inner(), arguments.as_ptr().cast_mut());
     // SAFETY: the handles are alive, and the caller guarantees the arguments. The driver copies
     // them before it returns, and does not write to them.
     let launch = || unsafe {
@@ -275,7 +280,6 @@ pub(crate) unsafe fn call(
     // SAFETY: as the caller promises.
     unsafe {
         driver.cuLaunchKernel(
-    let (raw, pointers) = (stream.as_inner(), arguments.as_ptr().cast_mut());
             function.to_raw(),
             grid.x,
             grid.y,

@@ -1,4 +1,17 @@
-//! The items that most programs use: `use cust::prelude::*;`.
+//! The items that most programs use.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust::prelude::*;
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//! let buffer = [1u32, 2, 3].as_dbuf()?;
+//! stream.synchronize()?;
+//! assert_eq!(buffer.as_host_vec()?, [1, 2, 3]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 pub use crate::backend::Backend;
 pub use crate::context::{Context, ContextFlags, CurrentContext, ResourceLimit};

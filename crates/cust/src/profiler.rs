@@ -18,6 +18,11 @@ use crate::context::Context;
 use crate::error::CudaResult;
 
 /// Starts recording in the profiler that runs the program, if there is one.
+///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if it cannot start the profiler.
 pub fn start() -> CudaResult<()> {
     let api = Context::current("starting the profiler")?.bind()?;
     // SAFETY: takes no arguments.
@@ -26,6 +31,11 @@ pub fn start() -> CudaResult<()> {
 }
 
 /// Stops recording in the profiler that runs the program.
+///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if it cannot stop the profiler.
 pub fn stop() -> CudaResult<()> {
     let api = Context::current("stopping the profiler")?.bind()?;
     // SAFETY: takes no arguments.

@@ -86,6 +86,11 @@ impl Stack {
 
 impl CurrentContext {
     /// See [`Context::set_resource_limit`].
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the errors of
+    /// [`Context::set_resource_limit`].
     pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
         CurrentContext::get()?.set_resource_limit(limit, value)
     }

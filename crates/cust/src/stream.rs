@@ -329,6 +329,11 @@ impl Stream {
     }
 
     /// Returns whether all work in the stream is complete, without waiting.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if a kernel faulted, if the stream is being captured, or if the
+    /// context was reset or lost.
     pub fn query(&self) -> CudaResult<bool> {
         let api = self.inner.context.bind()?;
         let issued = self.inner.issued();
@@ -370,6 +375,20 @@ impl Stream {
     ///
     /// Returns [`Error::Capturing`] while the stream is being captured, because a callback can be
     /// called only once, but a graph launched any number of times.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let (sender, receiver) = std::sync::mpsc::channel();
+    /// // … enqueue work …
+    /// stream.add_callback(move || sender.send("complete").expect("the receiver waits"))?;
+    /// assert_eq!(receiver.recv(), Ok("complete"));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn add_callback<F>(&self, callback: F) -> CudaResult<()>
     where
         F: FnOnce() + Send + 'static,
@@ -411,6 +430,10 @@ impl Stream {
     }
 
     /// Returns the stream's flags.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_flags(&self) -> CudaResult<StreamFlags> {
         let api = self.inner.context.bind()?;
         let mut flags = 0;
@@ -421,6 +444,10 @@ impl Stream {
     }
 
     /// Returns the stream's priority. Lower numbers are higher priorities.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_priority(&self) -> CudaResult<i32> {
         let api = self.inner.context.bind()?;
         let mut priority = 0;
@@ -434,6 +461,10 @@ impl Stream {
     }
 
     /// Returns the driver's ID of the stream, which profilers display.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn id(&self) -> CudaResult<u64> {
         let api = self.inner.context.bind()?;
         let mut id = 0;

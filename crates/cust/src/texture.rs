@@ -4,6 +4,70 @@
 //! A reference to a texture or surface is the argument for a kernel parameter of a type in
 //! `cuda_std::texture`. The launch checks that dimensionality and element type match the parameter.
 //! The emulator does not support cubemaps, mipmaps and sRGB.
+//!
+//! # Examples
+//!
+//! ```
+//! // A crate of its own, which the build script compiles for the device:
+//! mod kernels {
+//!     use cuda_std::prelude::*;
+//!     use cuda_std::texture::Texture;
+//!
+//!     /// Samples a table between its elements.
+//!     #[kernel]
+//!     pub fn sample(table: Texture<f32, 1>, mut to: PerThread<f32>) {
+//!         for (i, to) in to.own() {
+//!             *to = table.sample([0.5 * i as f32]);
+//!         }
+//!     }
+//! }
+//!
+//! # const PTX: &str = "
+//! # .version 7.0
+//! # .target sm_70
+//! # .address_size 64
+//! # .visible .entry sample(.param .u64 table, .param .align 8 .b8 to[16]) {
+//! #     .reg .b32 %r<2>;
+//! #     .reg .b64 %rd<4>;
+//! #     .reg .f32 %f<6>;
+//! #     ld.param.u64 %rd1, [table];
+//! #     ld.param.u64 %rd2, [to];
+//! #     mov.u32 %r1, %tid.x;
+//! #     cvt.rn.f32.u32 %f1, %r1;
+//! #     mul.f32 %f1, %f1, 0f3F000000;
+//! #     tex.1d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f1}];
+//! #     mul.wide.u32 %rd3, %r1, 4;
+//! #     add.u64 %rd2, %rd2, %rd3;
+//! #     st.global.f32 [%rd2], %f2;
+//! #     ret;
+//! # }";
+//! # use cust::module::Image;
+//! use std::sync::Arc;
+//!
+//! use cust::memory::{Array, ArrayFlags};
+//! use cust::prelude::*;
+//! use cust::texture::{FilterMode, Texture, TextureConfig};
+//! use kernels::sample;
+//!
+//! // static KERNELS: Embedded = cust::include_module!("kernels");
+//! # // SAFETY: the PTX's kernel has the parameters of `sample`.
+//! # static KERNELS: Embedded =
+//! #     unsafe { Embedded::new(&[env!("CARGO_PKG_NAME")], &[("sm_70", Image::Ptx(PTX))]) };
+//!
+//! let _context = cust::quick_init_on(Backend::Emulator)?;
+//! let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+//! let table = Array::from_slice(&[1.0f32, 3.0, 5.0], 3, ArrayFlags::empty())?;
+//! let config = TextureConfig {
+//!     filter: FilterMode::Linear,
+//!     ..TextureConfig::default()
+//! };
+//! let texture = Texture::new(Arc::new(table), &config)?;
+//! let mut to = DeviceBuffer::<f32>::zeroed(4)?;
+//! KERNELS.load()?.launch(&stream, (1, 4), sample::args(&texture, &mut to))?;
+//! // The centers of the elements are at 0.5, 1.5 and 2.5.
+//! assert_eq!(to.as_host_vec()?, [1.0, 1.0, 2.0, 3.0]);
+//! # Ok::<(), cust::error::Error>(())
+//! ```
 
 use std::any::type_name;
 use std::sync::Arc;

@@ -45,6 +45,10 @@ impl Drop for Faults {
 
 impl CurrentContext {
     /// See [`Context::synchronize`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Context::synchronize`], and [`Error::NoContext`] without a context.
     pub fn synchronize() -> CudaResult<()> {
         Context::current("waiting for the context")?.synchronize()
     }

@@ -4,6 +4,32 @@
 //! `#[address_space(constant)] pub static mut FACTORS: [f32; 4] = …` creates, on the host, a type
 //! of the static's name that implements [`Global`]. `cust` uses it to find the variable in a
 //! module, and to read and write it with its type.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust_core::global::Global;
+//!
+//! /// Returns the name and the size of a static.
+//! fn describe<G: Global>() -> (&'static str, usize) {
+//!     (G::NAME, size_of::<G::Value>())
+//! }
+//!
+//! // `#[address_space(constant)] pub static mut FACTORS: [f32; 4]` expands to:
+//! # #[allow(non_camel_case_types)]
+//! pub enum FACTORS {}
+//!
+//! // SAFETY: the variable is a `[f32; 4]`.
+//! unsafe impl Global for FACTORS {
+//!     type Value = [f32; 4];
+//!     const SYMBOL: &'static str = "kernels_FACTORS";
+//!     const NAME: &'static str = "FACTORS";
+//!     const PACKAGE: &'static str = "kernels";
+//!     # const SIGNATURE: &'static str = "";
+//! }
+//!
+//! assert_eq!(describe::<FACTORS>(), ("FACTORS", 16));
+//! ```
 
 /// A static of a crate that was compiled for the host.
 ///

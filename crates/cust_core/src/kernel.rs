@@ -5,6 +5,42 @@
 //! [`Kernel`], with a function `vecadd::args(…)` that has one parameter per kernel parameter. Each
 //! accepts the types that implement [`Argument`] for the type of the kernel's parameter. `cust`
 //! implements it for its buffers, and launches the [`Args`] that `args` returns.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::any::Any;
+//! use std::mem::MaybeUninit;
+//!
+//! use cust_core::kernel::{Access, Argument, HostMemory, Launch, Pass, Reference};
+//!
+//! /// Records what the arguments of a launch report.
+//! #[derive(Default)]
+//! struct Recorder {
+//!     parameters: Vec<usize>,
+//!     copied: Vec<usize>,
+//! }
+//!
+//! impl<'a> Launch<'a> for Recorder {
+//!     fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], _: fn() -> &'static str) {
+//!         self.parameters.push(bytes.len());
+//!     }
+//!
+//!     fn resource(&mut self, _: &'a dyn Any, _: Access, _: u64, _: usize) {}
+//!
+//!     fn host(&mut self, memory: HostMemory<'a>) {
+//!         self.copied.push(memory.bytes());
+//!     }
+//! }
+//!
+//! let mut recorder = Recorder::default();
+//! // For a parameter of type `f32`, and for one of type `&[u16; 3]`.
+//! let factor = Argument::<f32>::into_passed(1.5f32);
+//! let table = Argument::<Reference<'_, [u16; 3]>>::into_passed(&[1u16, 2, 3]);
+//! factor.pass(&mut recorder);
+//! table.pass(&mut recorder);
+//! assert_eq!((&recorder.parameters[..], &recorder.copied[..]), (&[4][..], &[6][..]));
+//! ```
 
 use core::any::Any;
 use core::marker::PhantomData;

@@ -66,6 +66,10 @@ pub mod traits {
     /// A value must have the same meaning on device and host: no references, and no handles of host
     /// resources. Raw pointers are allowed; code that dereferences them is responsible for their
     /// target.
+    ///
+    /// All threads of a launch receive the value, on the CPU as well, whether or not the type is
+    /// `Send` and `Sync`: code that dereferences a raw pointer in it must not rely on these traits
+    /// to exclude data races.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot be copied to a device: it is not `DeviceCopy`",
         label = "not `DeviceCopy`",

@@ -3,6 +3,32 @@
 //!
 //! A module whose kernels can panic has a variable named [`SYMBOL`], a [`Slot`]. The constants
 //! describe the report that it points to: offsets in bytes, all numbers little-endian.
+//!
+//! # Examples
+//!
+//! ```
+//! use cust_core::report::{COMPLETE, FILE_LEN, LINE, SIZE, STATE, TEXT};
+//!
+//! /// Returns the file and the line of a panic.
+//! fn location(report: &[u8; SIZE]) -> Option<(String, u32)> {
+//!     let number = |at: usize| {
+//!         let bytes = report[at..at + 4].try_into().expect("4 bytes");
+//!         u32::from_le_bytes(bytes)
+//!     };
+//!     let file = report.get(TEXT..TEXT + number(FILE_LEN) as usize)?;
+//!     let file = String::from_utf8_lossy(file).into_owned();
+//!     (number(STATE) == COMPLETE).then(|| (file, number(LINE)))
+//! }
+//!
+//! let mut report = [0; SIZE];
+//! assert_eq!(location(&report), None);
+//! // A thread that panics writes:
+//! report[TEXT..TEXT + 6].copy_from_slice(b"lib.rs");
+//! report[FILE_LEN] = 6;
+//! report[LINE] = 12;
+//! report[STATE] = COMPLETE as u8;
+//! assert_eq!(location(&report), Some(("lib.rs".to_owned(), 12)));
+//! ```
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};

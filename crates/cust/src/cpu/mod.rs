@@ -36,10 +36,6 @@ const MOST_SHARED: u32 = 227 << 10;
 /// Runs a kernel on the CPU, in parallel on all cores, and returns when it is complete. No device
 /// or context is needed.
 ///
-/// ```text
-/// cust::launch_cpu((blocks, threads), vecadd::args(&a, &b, &mut c))?;
-/// ```
-///
 /// The kernel accesses the slices, arrays and `Vec`s in place, without copies. Blocks run in
 /// parallel. The threads of a block take turns: another thread runs when a thread waits at a
 /// barrier or a warp operation, or in a loop that loads a `cuda_std::atomic::Atomic`.
@@ -68,6 +64,26 @@ const MOST_SHARED: u32 = 227 << 10;
 /// [`Error::LaunchSize`] if the launch configuration exceeds a limit, and [`Error::CpuLaunch`] if
 /// the kernel uses an unsupported feature, its threads deadlock, or the operating system cannot
 /// create a thread for each thread of a block that waits.
+///
+/// # Examples
+///
+/// ```
+/// use cuda_std::prelude::*;
+/// use cust::prelude::*;
+///
+/// #[kernel]
+/// pub fn vecadd(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+///     for (i, c) in c.own() {
+///         *c = a[i] + b[i];
+///     }
+/// }
+///
+/// let (a, b) = ([1.0; 1000], vec![2.0; 1000]);
+/// let mut c = vec![0.0; 1000];
+/// cust::launch_cpu((4, 256), vecadd::args(&a, &b, &mut c))?;
+/// assert_eq!(c, [3.0; 1000]);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
 pub fn launch_cpu<K: OnCpu, A: Pass>(
     config: impl Into<LaunchConfig>,
     args: Args<K, A>,
@@ -95,9 +111,23 @@ pub fn launch_cpu<K: OnCpu, A: Pass>(
 ///
 /// # Examples
 ///
-/// ```text
+/// ```
+/// use cuda_std::prelude::*;
+/// use cust::prelude::*;
+///
+/// /// The sum of each warp's elements.
+/// #[kernel]
+/// pub fn sums(from: &[u32], mut to: PerThread<u32>) {
+///     for (i, to) in to.own() {
+///         *to = warp::reduce_add(warp::FULL, from[i]);
+///     }
+/// }
+///
+/// let (from, mut to) = ([1; 64], [0; 64]);
 /// // SAFETY: the kernel and the functions that it calls have no thread-local variables.
-/// unsafe { cust::launch_cpu_on_fibers((blocks, threads), reduce::args(&a, &mut sums)) }?;
+/// unsafe { cust::launch_cpu_on_fibers((1, 64), sums::args(&from, &mut to)) }?;
+/// assert_eq!(to, [32; 64]);
+/// # Ok::<(), cust::error::Error>(())
 /// ```
 pub unsafe fn launch_cpu_on_fibers<K: OnCpu, A: Pass>(
     config: impl Into<LaunchConfig>,

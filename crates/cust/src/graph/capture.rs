@@ -131,6 +131,10 @@ impl Stream {
     }
 
     /// Returns whether the stream is being captured into a graph.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn is_capturing(&self) -> CudaResult<bool> {
         use cust_raw::CUstreamCaptureStatus as Status;
         let api = self.context().bind()?;
@@ -166,6 +170,10 @@ impl CapturedGraph {
     }
 
     /// Returns the number of nodes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn node_count(&self) -> CudaResult<usize> {
         let api = self.context.bind()?;
         let mut count = 0;

@@ -155,6 +155,24 @@ impl<'m> GraphExec<'m> {
     /// # Panics
     ///
     /// Panics if the buffer belongs to another graph.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut graph = GraphBuilder::new()?;
+    /// let input = graph.buffer(LockedBuffer::<u32>::zeroed(2)?);
+    /// let output = graph.buffer(LockedBuffer::<u32>::zeroed(2)?);
+    /// graph.copy(input, output)?;
+    /// let mut graph = graph.instantiate()?;
+    /// graph.get_mut(input).copy_from_slice(&[1, 2]);
+    /// graph.launch(&stream)?;
+    /// assert_eq!(graph.get(output)[..], [1, 2]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_mut<B: Owned>(&mut self, buffer: GraphBuffer<B>) -> B::Mut<'_> {
         let number = self.graph.place(buffer.id);
         let number = number.expect("the buffer is this graph's");
@@ -220,6 +238,26 @@ impl<'m> GraphExec<'m> {
     ///
     /// Returns [`Error::GraphNode`] for a node that cannot be changed individually, and the
     /// driver's error for other kinds of nodes.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut graph = GraphBuilder::new()?;
+    /// let buffer = graph.buffer(DeviceBuffer::from_slice(&[1u32, 2])?);
+    /// let clear = graph.set_zero(buffer)?;
+    /// let mut graph = graph.instantiate()?;
+    /// graph.set_enabled(clear, false)?;
+    /// graph.launch(&stream)?;
+    /// assert_eq!(graph.get(buffer).as_host_vec()?, [1, 2]);
+    /// graph.set_enabled(clear, true)?;
+    /// graph.launch(&stream)?;
+    /// assert_eq!(graph.get(buffer).as_host_vec()?, [0, 0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn set_enabled(&mut self, node: Node, enabled: bool) -> CudaResult<()> {
         let doing = || "enabling or disabling a node of a graph".to_owned();
         let number = self.node(node, doing)?;
@@ -271,6 +309,31 @@ impl<'m> GraphExec<'m> {
     ///
     /// Returns [`Error::GraphUpdate`] with the difference if the graphs differ too much; this graph
     /// is then unchanged.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// /// A graph that copies `elements` to a new buffer.
+    /// fn copy(elements: &[u32]) -> CudaResult<(GraphBuilder<'static>, GraphBuffer<LockedBuffer<u32>>)> {
+    ///     let mut graph = GraphBuilder::new()?;
+    ///     let from = graph.buffer(LockedBuffer::from_slice(elements)?);
+    ///     let to = graph.buffer(LockedBuffer::zeroed(elements.len())?);
+    ///     graph.copy(from, to)?;
+    ///     Ok((graph, to))
+    /// }
+    ///
+    /// let mut graph = copy(&[1, 2])?.0.instantiate()?;
+    /// graph.launch(&stream)?;
+    /// let (other, to) = copy(&[3, 4, 5])?;
+    /// graph.update(other)?;
+    /// graph.launch(&stream)?;
+    /// assert_eq!(graph.get(to)[..], [3, 4, 5]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn update(&mut self, mut graph: GraphBuilder<'m>) -> CudaResult<()> {
         let doing = || "updating a graph".to_owned();
         self.graph.context.require_same(&graph.context, doing)?;
@@ -287,6 +350,11 @@ impl<'m> GraphExec<'m> {
 
     /// Uploads the graph to the device in advance, so that the first launch is as fast as later
     /// ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's error
+    /// if it cannot upload the graph.
     pub fn upload(&self, stream: &Stream) -> CudaResult<()> {
         let doing = || "uploading a graph".to_owned();
         stream.context().require_same(&self.graph.context, doing)?;

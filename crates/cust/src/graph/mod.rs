@@ -530,6 +530,32 @@ impl<'m> GraphBuilder<'m> {
     /// # Errors
     ///
     /// Returns [`Error::BufferOfGraph`] if a node belongs to another graph.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let calls = Arc::new(AtomicU32::new(0));
+    /// let mut graph = GraphBuilder::new()?;
+    /// let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(3)?);
+    /// let cleared = graph.set_zero(buffer)?;
+    /// let counter = Arc::clone(&calls);
+    /// graph.call(&[cleared], move || {
+    ///     counter.fetch_add(1, Ordering::Relaxed);
+    /// })?;
+    /// let mut graph = graph.instantiate()?;
+    /// graph.launch(&stream)?;
+    /// graph.launch(&stream)?;
+    /// stream.synchronize()?;
+    /// assert_eq!(calls.load(Ordering::Relaxed), 2);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn call<F>(&mut self, after: &[Node], function: F) -> CudaResult<Node>
     where
         F: Fn() + Send + Sync + 'static,
@@ -570,6 +596,24 @@ impl<'m> GraphBuilder<'m> {
     /// Returns [`Error::GraphOrder`] if a node in `after` was added later than `node`, or is in
     /// another body of a conditional node, and [`Error::BufferOfGraph`] if a node belongs to
     /// another graph.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut graph = GraphBuilder::new()?;
+    /// let first = graph.buffer(DeviceBuffer::from_slice(&[1u32, 2])?);
+    /// let second = graph.buffer(DeviceBuffer::from_slice(&[3u32, 4])?);
+    /// let before = graph.set_zero(first)?;
+    /// let after = graph.set_zero(second)?; // independent: may run concurrently
+    /// graph.order(after, &[before])?;
+    /// assert!(graph.order(before, &[after]).is_err());
+    /// graph.instantiate()?.launch(&stream)?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn order(&mut self, node: Node, after: &[Node]) -> CudaResult<()> {
         let doing = || "ordering the nodes of a graph".to_owned();
         let own = self.numbers(&[node], doing)?[0];

@@ -54,6 +54,10 @@ impl<T: DeviceCopy> DeviceBox<T> {
 
     /// Allocates device memory, and enqueues a copy of the value to it into a stream.
     ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::from_slice_async`].
+    ///
     /// # Safety
     ///
     /// As for [`DeviceBuffer::from_slice_async`].
@@ -66,6 +70,10 @@ impl<T: DeviceCopy> DeviceBox<T> {
 
     /// Allocates uninitialized device memory.
     ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`].
+    ///
     /// # Safety
     ///
     /// The value must be written before it is read.
@@ -76,6 +84,10 @@ impl<T: DeviceCopy> DeviceBox<T> {
     }
 
     /// Allocates zeroed device memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::zeroed`].
     pub fn zeroed() -> CudaResult<Self>
     where
         T: Zeroable,
@@ -90,6 +102,11 @@ impl<T: DeviceCopy> DeviceBox<T> {
     }
 
     /// Copies the value to the host, after all pending work that writes it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
+    /// fails.
     pub fn as_host_value(&self) -> CudaResult<T> {
         let mut value = std::mem::MaybeUninit::<T>::uninit();
         let range = self.range();

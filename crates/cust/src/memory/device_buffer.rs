@@ -127,6 +127,11 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
 
     /// Allocates a buffer, and enqueues a copy of `source` to it into a stream.
     ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::uninitialized`], and the driver's error if it cannot
+    /// enqueue the copy.
+    ///
     /// # Safety
     ///
     /// Until the copy is complete, `source` must stay alive and unchanged, and the buffer must be
@@ -254,11 +259,27 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// Returns the driver's error if the copy fails, and the panic if a kernel that the copy waits
     /// for panicked.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1.5f32, 2.5])?;
+    /// assert_eq!(buffer.as_host_vec()?, [1.5, 2.5]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range())
     }
 
     /// Sets all elements to zero, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
+    /// fails.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: Zeroable,

@@ -239,6 +239,11 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     }
 
     /// Copies the elements to a `Vec` on the host, after all pending work that writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
+    /// fails.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
@@ -301,6 +306,21 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`Error::OutOfBounds`] if `middle > self.len()`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// let (first, second) = buffer.as_mut_slice().split_at_mut(2)?;
+    /// stream.set_zero(first)?;
+    /// stream.set_zero(second)?; // borrowed at the same time as `first`
+    /// assert_eq!(buffer.as_host_vec()?, [0; 4]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn split_at_mut(
         self,
         middle: usize,
@@ -336,16 +356,39 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// Returns [`Error::SizeMismatch`] if the lengths differ, and [`Error::WrongContext`] if the
     /// slices belong to different contexts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let from = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let mut to = DeviceBuffer::<u32>::zeroed(4)?;
+    /// to.as_mut_slice().index_mut(1..)?.copy_from_device(from.as_slice())?;
+    /// assert_eq!(to.as_host_vec()?, [0, 1, 2, 3]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn copy_from_device(&mut self, source: DeviceSlice<'_, T>) -> CudaResult<()> {
         copy_range(source.range, self.range)
     }
 
     /// Copies the elements to a `Vec` on the host, after all pending work that writes them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
+    /// fails.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
 
     /// Sets every byte to `value`, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
+    /// fails.
     ///
     /// # Safety
     ///
@@ -383,6 +426,11 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
 
     /// Enqueues setting every byte to `value` into a stream.
     ///
+    /// # Errors
+    ///
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's error
+    /// if it cannot enqueue the fill.
+    ///
     /// # Safety
     ///
     /// The bytes must form valid values of `T`. The memory must stay alive and unused until the
@@ -394,6 +442,11 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     }
 
     /// Sets every byte to zero, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
+    /// fails.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: super::Zeroable,

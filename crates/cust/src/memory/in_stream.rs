@@ -50,6 +50,21 @@ impl Stream {
     /// [`Error::SizeMismatch`]: crate::error::Error::SizeMismatch
     /// [`Error::WrongContext`]: crate::error::Error::WrongContext
     /// [`Error::Capturing`]: crate::error::Error::Capturing
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut pinned = LockedBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let mut device = DeviceBuffer::<u32>::zeroed(3)?;
+    /// stream.upload(&pinned, &mut device)?;
+    /// pinned[0] = 9; // waits for the copy
+    /// assert_eq!(device.as_host_vec()?, [1, 2, 3]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn upload<'a, T: DeviceCopy + 'a>(
         &self,
         from: &LockedBuffer<T>,
@@ -74,6 +89,20 @@ impl Stream {
     /// # Errors
     ///
     /// Returns the errors of [`Stream::upload`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let device = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// let mut pinned = LockedBuffer::<u32>::zeroed(2)?;
+    /// stream.download(device.index(1..3)?, &mut pinned)?;
+    /// assert_eq!(pinned[..], [2, 3]); // waits for the copy
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn download<'a, T: DeviceCopy + 'a>(
         &self,
         from: impl Into<DeviceSlice<'a, T>>,
@@ -96,6 +125,20 @@ impl Stream {
     /// # Errors
     ///
     /// Returns the errors of [`Stream::upload`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let from = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let mut to = DeviceBuffer::<u32>::zeroed(3)?;
+    /// stream.copy(&from, &mut to)?;
+    /// assert_eq!(to.as_host_vec()?, [1, 2, 3]); // waits for the copy
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn copy<'a, 'b, T: DeviceCopy + 'a + 'b>(
         &self,
         from: impl Into<DeviceSlice<'a, T>>,
@@ -114,6 +157,19 @@ impl Stream {
     /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) for memory of another
     /// context, and [`Error::Capturing`](crate::error::Error::Capturing) while the stream is being
     /// captured.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let mut buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// stream.set_zero(buffer.as_mut_slice().index_mut(1..3)?)?;
+    /// assert_eq!(buffer.as_host_vec()?, [1, 0, 0, 4]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn set_zero<'a, T: DeviceCopy + Zeroable + 'a>(
         &self,
         to: impl Into<DeviceSliceMut<'a, T>>,

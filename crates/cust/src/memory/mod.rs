@@ -75,6 +75,22 @@ pub use raw::*;
 pub use unified::{MemoryAdvice, MemoryLocation, UnifiedBox, UnifiedBuffer};
 
 /// Returns the current device's free and total memory in bytes.
+///
+/// # Errors
+///
+/// Returns [`Error::NoContext`] without a context, and the driver's error if the context was reset or
+/// lost.
+///
+/// # Examples
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let (free, total) = cust::memory::mem_get_info()?;
+/// assert!(free <= total);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
 pub fn mem_get_info() -> CudaResult<(usize, usize)> {
     let api = Context::current("querying the free memory")?.bind()?;
     let (mut free, mut total) = (0, 0);

@@ -221,6 +221,22 @@ impl Stream {
     ///
     /// Returns [`Error::SizeMismatch`] if the extents differ, [`Error::WrongContext`] for memory of
     /// another context, and [`Error::Capturing`] while the stream is being captured.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// use cust::memory::{Array, ArrayFlags, PitchedBuffer};
+    ///
+    /// let from = PitchedBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0], (2, 2))?;
+    /// let mut to = Array::new((2, 2), ArrayFlags::empty())?;
+    /// stream.copy_volume(&from, &mut to)?;
+    /// assert_eq!(to.as_host_vec()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn copy_volume<T: DeviceCopy>(
         &self,
         from: &impl Volume<T>,
@@ -289,6 +305,11 @@ macro_rules! host_copies {
         }
 
         /// Copies the rows contiguously to a `Vec` on the host.
+        ///
+        /// # Errors
+        ///
+        /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
+        /// fails.
         pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
             let len = self.extent.elements()?;
             let mut vec = Vec::with_capacity(len);
@@ -347,6 +368,12 @@ pub struct PitchedBuffer<T> {
 impl<T: DeviceCopy> PitchedBuffer<T> {
     /// Allocates uninitialized memory.
     ///
+    /// # Errors
+    ///
+    /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] and
+    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if it is
+    /// out of memory.
+    ///
     /// # Safety
     ///
     /// The elements must be written before they are read as `T`.
@@ -384,6 +411,10 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     }
 
     /// Allocates zeroed memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`PitchedBuffer::uninitialized`].
     pub fn zeroed(extent: impl Into<Extent>) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -409,6 +440,11 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     }
 
     /// Sets every byte of the elements to `value`, and waits.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
+    /// fails.
     ///
     /// # Safety
     ///
@@ -683,6 +719,10 @@ impl<T: ArrayElement> Array<T> {
     }
 
     /// Returns the driver's descriptor of the array.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn descriptor(&self) -> CudaResult<CUDA_ARRAY3D_DESCRIPTOR> {
         let api = self.tracker.context().bind()?;
         // SAFETY: all-zero bytes are valid for these integers.

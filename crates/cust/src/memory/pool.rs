@@ -93,6 +93,10 @@ impl Context {
 
     /// Releases freed device memory that is kept for later buffers to the system, except for `keep`
     /// bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn trim_memory(&self, keep: usize) -> CudaResult<()> {
         let api = self.bind()?;
         let Some(pool) = self.pool() else {
@@ -188,6 +192,10 @@ impl MemoryPool {
     }
 
     /// Allocates a buffer of `len` zeroed elements from the pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`MemoryPool::uninitialized`].
     pub fn zeroed<T: DeviceCopy + Zeroable>(&self, len: usize) -> CudaResult<DeviceBuffer<T>> {
         // SAFETY: the elements are set immediately.
         let mut buffer = unsafe { self.uninitialized(len)? };
@@ -196,6 +204,14 @@ impl MemoryPool {
     }
 
     /// Allocates a buffer of `len` uninitialized elements from the pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::AllocationTooLarge`] and [`Error::Alignment`] for sizes and types that cannot be
+    /// allocated, and the driver's error if it is out of memory.
+    ///
+    /// [`Error::AllocationTooLarge`]: crate::error::Error::AllocationTooLarge
+    /// [`Error::Alignment`]: crate::error::Error::Alignment
     ///
     /// # Safety
     ///
@@ -214,6 +230,25 @@ impl MemoryPool {
     }
 
     /// Returns an attribute of the pool.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error for an attribute that it does not know.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// use cust::memory::{MemoryPool, PoolAttribute};
+    ///
+    /// let pool = MemoryPool::new()?;
+    /// let buffer = pool.zeroed::<u32>(1000)?;
+    /// assert!(pool.get_attribute(PoolAttribute::UsedMemCurrent)? >= 4000);
+    /// drop(buffer);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_attribute(&self, attribute: PoolAttribute) -> CudaResult<u64> {
         let api = self.inner.context.bind()?;
         let mut value = 0u64;
@@ -247,6 +282,10 @@ impl MemoryPool {
     }
 
     /// Releases unused memory to the system, except for `keep` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn trim_to(&self, keep: usize) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         // SAFETY: the pool is alive.

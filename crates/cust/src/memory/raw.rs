@@ -32,6 +32,10 @@ pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePoint
 
 /// Frees memory allocated by [`cuda_malloc`].
 ///
+/// # Errors
+///
+/// Returns the driver's error for memory that [`cuda_malloc`] did not allocate.
+///
 /// # Safety
 ///
 /// The memory must not be used afterwards, and no pending work may use it.
@@ -45,6 +49,11 @@ pub unsafe fn cuda_free<T>(pointer: DevicePointer<T>) -> CudaResult<()> {
 }
 
 /// Copies `size` bytes from the host to the device, and waits.
+///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if the copy fails.
 ///
 /// # Safety
 ///
@@ -62,6 +71,11 @@ pub unsafe fn memcpy_htod(
 
 /// Copies `size` bytes from the device to the host, and waits.
 ///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if the copy fails.
+///
 /// # Safety
 ///
 /// Source and destination must be valid for `size` bytes.
@@ -78,6 +92,11 @@ pub unsafe fn memcpy_dtoh(
 
 /// Sets `count` bytes on the device to `value`.
 ///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if the fill fails.
+///
 /// # Safety
 ///
 /// The memory must be valid for writes of `count` bytes.
@@ -93,6 +112,11 @@ pub unsafe fn memset_d8(
 }
 
 /// Sets `count` 32-bit words on the device to `value`.
+///
+/// # Errors
+///
+/// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the driver's
+/// error if the fill fails.
 ///
 /// # Safety
 ///

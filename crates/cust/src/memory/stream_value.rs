@@ -37,6 +37,10 @@ impl Stream {
     ///
     /// If nothing writes such a value, the stream waits forever.
     ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot enqueue the wait.
+    ///
     /// # Safety
     ///
     /// The memory at `of` must stay alive until the wait is over.

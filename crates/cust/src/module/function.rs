@@ -161,6 +161,10 @@ impl Function<'_> {
     }
 
     /// Returns an attribute of the kernel.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
         let api = self.context().bind()?;
         let mut value = 0;
@@ -193,6 +197,10 @@ impl Function<'_> {
     }
 
     /// Sets the preferred partition of L1 cache and shared memory while the kernel runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
         let raw = config.raw();
         let api = self.context().bind()?;
@@ -205,6 +213,10 @@ impl Function<'_> {
 
     /// Returns the occupancy: the maximum number of blocks of the given size that are resident on a
     /// multiprocessor at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn max_active_blocks_per_multiprocessor(
         &self,
         block_size: BlockSize,
@@ -228,6 +240,10 @@ impl Function<'_> {
 
     /// Returns the maximum number of bytes of dynamic shared memory per block for which `blocks`
     /// blocks of the given size are resident on a multiprocessor at the same time.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn available_dynamic_shared_memory_per_block(
         &self,
         blocks: u32,
@@ -254,6 +270,10 @@ impl Function<'_> {
     /// Returns the launch configuration with maximum occupancy as `(blocks, threads)`: the block
     /// size of at most `block_size_limit` threads (0: no limit) with maximum occupancy, and the
     /// minimum number of blocks that fills the device.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn suggested_launch_configuration(
         &self,
         dynamic_shared_memory: usize,
@@ -278,6 +298,10 @@ impl Function<'_> {
     }
 
     /// Returns whether the kernel's code is loaded: the driver may load modules lazily.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn is_loaded(&self) -> CudaResult<bool> {
         let api = self.context().bind()?;
         let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
@@ -288,6 +312,10 @@ impl Function<'_> {
     }
 
     /// Loads the kernel's code in advance, so that the first launch is as fast as later ones.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if it cannot load the kernel.
     pub fn load(&self) -> CudaResult<()> {
         let api = self.context().bind()?;
         // SAFETY: the function is alive.

@@ -58,6 +58,10 @@ impl Library {
 
     /// Loads a cubin.
     ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Module::from_cubin`](super::Module::from_cubin).
+    ///
     /// # Safety
     ///
     /// As for [`Module::from_cubin`](super::Module::from_cubin).
@@ -70,6 +74,10 @@ impl Library {
     }
 
     /// Loads a fat binary.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Module::from_fatbin`](super::Module::from_fatbin).
     ///
     /// # Safety
     ///
@@ -112,6 +120,10 @@ impl Library {
     }
 
     /// Returns the names of the library's kernels.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error if the context was reset or lost.
     pub fn kernel_names(&self) -> CudaResult<Vec<String>> {
         let api = self.context.bind()?;
         let mut count = 0;

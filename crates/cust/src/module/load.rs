@@ -93,6 +93,10 @@ impl Module {
     }
 
     /// Loads PTX from a C string. See [`Module::from_ptx`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Module::from_ptx`].
     pub fn from_ptx_cstr(ptx: &std::ffi::CStr, options: &[ModuleJitOption]) -> CudaResult<Module> {
         Module::from_ptx(ptx.to_string_lossy(), options)
     }
