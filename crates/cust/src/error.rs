@@ -39,7 +39,7 @@ macro_rules! cuda_error {
                 $variant,
             )*
             /// A code that this crate does not know, from a newer driver.
-            Unrecognised(u32),
+            Unrecognized(u32),
         }
 
         impl CudaError {
@@ -48,7 +48,7 @@ macro_rules! cuda_error {
                 match result {
                     CUresult::CUDA_SUCCESS => None,
                     $(CUresult::$name => Some(CudaError::$variant),)*
-                    CUresult(code) => Some(CudaError::Unrecognised(code)),
+                    CUresult(code) => Some(CudaError::Unrecognized(code)),
                 }
             }
 
@@ -56,7 +56,7 @@ macro_rules! cuda_error {
             pub fn as_raw(self) -> CUresult {
                 match self {
                     $(CudaError::$variant => CUresult::$name,)*
-                    CudaError::Unrecognised(code) => CUresult(code),
+                    CudaError::Unrecognized(code) => CUresult(code),
                 }
             }
 
@@ -64,7 +64,7 @@ macro_rules! cuda_error {
             pub fn name(self) -> &'static str {
                 match self {
                     $(CudaError::$variant => stringify!($name),)*
-                    CudaError::Unrecognised(_) => "an error unknown to this version",
+                    CudaError::Unrecognized(_) => "an error unknown to this version",
                 }
             }
         }
@@ -98,7 +98,7 @@ impl CudaError {
 impl fmt::Display for CudaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CudaError::Unrecognised(code) => write!(f, "CUDA error {code}"),
+            CudaError::Unrecognized(code) => write!(f, "CUDA error {code}"),
             error => f.write_str(error.name()),
         }
     }
@@ -1088,7 +1088,7 @@ mod tests {
         }
         assert_eq!(CudaError::from_raw(CUresult::CUDA_SUCCESS), None);
         let unknown = CudaError::from_raw(CUresult(123_456)).unwrap();
-        assert_eq!(unknown, CudaError::Unrecognised(123_456));
+        assert_eq!(unknown, CudaError::Unrecognized(123_456));
         assert_eq!(unknown.to_string(), "CUDA error 123456");
     }
 
