@@ -899,8 +899,8 @@ impl CurrentContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
-    /// reset or lost.
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context
+    /// was reset or lost.
     pub fn get_flags() -> CudaResult<ContextFlags> {
         CurrentContext::get()?.flags()
     }
@@ -909,8 +909,8 @@ impl CurrentContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
-    /// reset or lost.
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context
+    /// was reset or lost.
     pub fn get_resource_limit(limit: ResourceLimit) -> CudaResult<usize> {
         CurrentContext::get()?.get_resource_limit(limit)
     }
@@ -919,8 +919,8 @@ impl CurrentContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context was
-    /// reset or lost.
+    /// Returns [`Error::NoContext`] if no context is alive, and the driver's error if the context
+    /// was reset or lost.
     pub fn get_stream_priority_range() -> CudaResult<StreamPriorityRange> {
         CurrentContext::get()?.stream_priority_range()
     }

@@ -351,6 +351,21 @@ impl<T: Element> Tensor<T> {
     }
 
     /// Releases ownership of the tensor. The new owner must call its deleter.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::dlpack::Tensor;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1i32, 2, 3])?;
+    /// let raw = Tensor::new(buffer, &[3])?.into_raw();
+    /// // … give the pointer to another library, which calls the deleter …
+    /// # // SAFETY: the tensor has no other owner.
+    /// # drop(unsafe { Tensor::<i32>::from_raw(raw)? });
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn into_raw(self) -> *mut DlManagedTensor {
         let mut this = std::mem::ManuallyDrop::new(self);
         // SAFETY: the context is not used again, since `this` is never dropped.

@@ -89,8 +89,8 @@ impl CurrentContext {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the errors of
-    /// [`Context::set_resource_limit`].
+    /// Returns [`Error::NoContext`](crate::error::Error::NoContext) without a context, and the
+    /// errors of [`Context::set_resource_limit`].
     pub fn set_resource_limit(limit: ResourceLimit, value: usize) -> CudaResult<()> {
         CurrentContext::get()?.set_resource_limit(limit, value)
     }

@@ -295,6 +295,19 @@ impl Stream {
     ///
     /// Returns [`Error::NoContext`] without a context, and the driver's error if it cannot create
     /// the stream.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let priorities = context.stream_priority_range()?;
+    /// let urgent = Stream::new(StreamFlags::NON_BLOCKING, Some(priorities.greatest))?;
+    /// assert_eq!(urgent.get_priority()?, priorities.greatest);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn new(flags: StreamFlags, priority: Option<i32>) -> CudaResult<Stream> {
         let context = Context::current("creating a stream")?;
         let api = context.bind()?;
@@ -334,6 +347,20 @@ impl Stream {
     ///
     /// Returns the driver's error if a kernel faulted, if the stream is being captured, or if the
     /// context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// // … enqueue work …
+    /// while !stream.query()? {
+    ///     std::thread::yield_now(); // or do other work
+    /// }
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn query(&self) -> CudaResult<bool> {
         let api = self.inner.context.bind()?;
         let issued = self.inner.issued();

@@ -526,6 +526,22 @@ impl<T: ArrayElement> Surface<T> {
     /// # Errors
     ///
     /// Returns the driver's error for an array without this flag.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use cust::memory::{Array, ArrayFlags};
+    /// use cust::prelude::*;
+    /// use cust::texture::Surface;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let array = Array::from_slice(&[1.0f32, 2.0, 3.0, 4.0], (2, 2), ArrayFlags::SURFACE_LDST)?;
+    /// let surface = Surface::new(Arc::new(array))?; // the argument of a launch
+    /// assert_eq!(surface.array().as_host_vec()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn new(array: Arc<Array<T>>) -> CudaResult<Surface<T>> {
         let api = Source::context(&*array).bind()?;
         let view = View {

@@ -51,8 +51,9 @@ impl Stream {
     ///
     /// # Safety
     ///
-    /// During every launch of the graph, the memory, modules and events that the captured work uses
-    /// must be alive, and nothing else may access the memory.
+    /// During the capture, no other thread may use the stream or a stream that has joined the
+    /// capture. During every launch of the graph, the memory, modules and events that the captured
+    /// work uses must be alive, and nothing else may access the memory.
     ///
     /// # Examples
     ///

@@ -315,10 +315,10 @@ impl<'m> GraphExec<'m> {
     /// ```
     /// use cust::prelude::*;
     ///
-    /// let _context = cust::quick_init_on(Backend::Emulator)?;
-    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    /// /// A graph that copies `elements` to a new buffer.
-    /// fn copy(elements: &[u32]) -> CudaResult<(GraphBuilder<'static>, GraphBuffer<LockedBuffer<u32>>)> {
+    /// type Copy = (GraphBuilder<'static>, GraphBuffer<LockedBuffer<u32>>);
+    ///
+    /// /// Returns a graph that copies `elements`, and the buffer that it copies them to.
+    /// fn copy(elements: &[u32]) -> CudaResult<Copy> {
     ///     let mut graph = GraphBuilder::new()?;
     ///     let from = graph.buffer(LockedBuffer::from_slice(elements)?);
     ///     let to = graph.buffer(LockedBuffer::zeroed(elements.len())?);
@@ -326,6 +326,8 @@ impl<'m> GraphExec<'m> {
     ///     Ok((graph, to))
     /// }
     ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     /// let mut graph = copy(&[1, 2])?.0.instantiate()?;
     /// graph.launch(&stream)?;
     /// let (other, to) = copy(&[3, 4, 5])?;
@@ -353,8 +355,8 @@ impl<'m> GraphExec<'m> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's error
-    /// if it cannot upload the graph.
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's
+    /// error if it cannot upload the graph.
     pub fn upload(&self, stream: &Stream) -> CudaResult<()> {
         let doing = || "uploading a graph".to_owned();
         stream.context().require_same(&self.graph.context, doing)?;

@@ -191,6 +191,25 @@ impl<'m> GraphBuilder<'m> {
     /// # Errors
     ///
     /// Returns [`Error::WrongContext`] if the event belongs to another context.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let event = Arc::new(Event::new(EventFlags::DEFAULT)?);
+    /// let mut graph = GraphBuilder::new()?;
+    /// let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(3)?);
+    /// let cleared = graph.set_zero(buffer)?;
+    /// graph.record_event(&event, &[cleared])?;
+    /// graph.instantiate()?.launch(&stream)?;
+    /// event.synchronize()?; // `buffer` is cleared
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn record_event(&mut self, event: &Arc<Event>, after: &[Node]) -> CudaResult<Node> {
         let doing = || "adding an event record to a graph".to_owned();
         self.context.require_same(event.context(), doing)?;

@@ -9,6 +9,20 @@ use crate::tracker::Captured;
 /// Synchronous copies between device memory and an `O`.
 ///
 /// A copy runs after all pending work that uses the memory, and waits until it is complete.
+///
+/// # Examples
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let mut device = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+/// device.copy_from(&[4, 5, 6])?;
+/// let mut host = [0; 3];
+/// device.copy_to(&mut host)?;
+/// assert_eq!(host, [4, 5, 6]);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
 pub trait CopyDestination<O: ?Sized> {
     /// Copies `source` into this memory, and waits.
     ///
@@ -30,6 +44,22 @@ pub trait CopyDestination<O: ?Sized> {
 ///
 /// A copy overlaps with other work only if its host memory is pinned: see
 /// [`LockedBuffer`](super::LockedBuffer).
+///
+/// # Examples
+///
+/// ```
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+/// let host = [1u32, 2, 3];
+/// let mut device = DeviceBuffer::<u32>::zeroed(3)?;
+/// // SAFETY: the slice stays alive and unchanged until the copy is complete.
+/// unsafe { device.async_copy_from(&host, &stream)? };
+/// stream.synchronize()?;
+/// assert_eq!(device.as_host_vec()?, host);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
 pub trait AsyncCopyDestination<O: ?Sized> {
     /// Enqueues a copy of `source` into this memory.
     ///

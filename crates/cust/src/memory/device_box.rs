@@ -30,6 +30,17 @@ impl<T: DeviceCopy> DeviceBox<T> {
     /// # Errors
     ///
     /// Returns the errors of [`DeviceBuffer::uninitialized`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let value = DeviceBox::new(&1.5f32)?;
+    /// assert_eq!(value.as_host_value()?, 1.5);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn new(value: &T) -> CudaResult<Self> {
         let buffer = DeviceBuffer::from_slice(std::slice::from_ref(value))?;
         Ok(DeviceBox { buffer })
@@ -105,8 +116,8 @@ impl<T: DeviceCopy> DeviceBox<T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// copy fails.
     pub fn as_host_value(&self) -> CudaResult<T> {
         let mut value = std::mem::MaybeUninit::<T>::uninit();
         let range = self.range();

@@ -91,6 +91,17 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     ///
     /// Returns the errors of [`DeviceBuffer::uninitialized`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::<f32>::zeroed(3)?;
+    /// assert_eq!(buffer.as_host_vec()?, [0.0; 3]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn zeroed(len: usize) -> CudaResult<Self>
     where
         T: Zeroable,
@@ -207,6 +218,18 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     }
 
     /// Views the elements of all vectors as one slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::vector::F32x2;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[F32x2::new(1.0, 2.0), F32x2::new(3.0, 4.0)])?;
+    /// assert_eq!(buffer.as_scalars().as_host_vec()?, [1.0, 2.0, 3.0, 4.0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn as_scalars(&self) -> DeviceSlice<'_, T::Scalar>
     where
         T: Vector,
@@ -228,6 +251,18 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// Returns [`Error::OutOfBounds`](crate::error::Error::OutOfBounds) if the range is not inside
     /// the buffer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// assert_eq!(buffer.index(1..3)?.as_host_vec()?, [2, 3]);
+    /// assert!(buffer.index(3..5).is_err());
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'_, T>> {
         self.as_slice().index(range)
     }
@@ -278,8 +313,8 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// fill fails.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: Zeroable,

@@ -242,8 +242,8 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// copy fails.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
@@ -377,8 +377,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// copy fails.
     pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
         host_vec(self.range)
     }
@@ -387,8 +387,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// fill fails.
     ///
     /// # Safety
     ///
@@ -428,8 +428,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's error
-    /// if it cannot enqueue the fill.
+    /// Returns [`Error::WrongContext`] if the stream belongs to another context, and the driver's
+    /// error if it cannot enqueue the fill.
     ///
     /// # Safety
     ///
@@ -445,8 +445,8 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// fill fails.
     pub fn set_zero(&mut self) -> CudaResult<()>
     where
         T: super::Zeroable,

@@ -127,6 +127,19 @@ impl<T: ArrayElement> MipmappedArray<T> {
 
     /// Returns a mip level as an array, from which textures and surfaces can be created. Level 0 is
     /// the largest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::{ArrayFlags, MipmappedArray};
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut array = MipmappedArray::<f32>::new((4, 4), 2, ArrayFlags::empty())?;
+    /// array.level_mut(1).expect("nothing else uses it").copy_from(&[1.0; 4])?;
+    /// assert_eq!(array.level(1).expect("there are 2 levels").as_host_vec()?, [1.0; 4]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn level(&self, level: usize) -> Option<&Arc<Array<T>>> {
         self.levels.get(level)
     }

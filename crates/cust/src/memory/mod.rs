@@ -78,8 +78,8 @@ pub use unified::{MemoryAdvice, MemoryLocation, UnifiedBox, UnifiedBuffer};
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoContext`] without a context, and the driver's error if the context was reset or
-/// lost.
+/// Returns [`Error::NoContext`] without a context, and the driver's error if the context was reset
+/// or lost.
 ///
 /// # Examples
 ///

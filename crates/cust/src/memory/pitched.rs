@@ -225,12 +225,11 @@ impl Stream {
     /// # Examples
     ///
     /// ```
+    /// use cust::memory::{Array, ArrayFlags, PitchedBuffer};
     /// use cust::prelude::*;
     ///
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
     /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    /// use cust::memory::{Array, ArrayFlags, PitchedBuffer};
-    ///
     /// let from = PitchedBuffer::from_slice(&[1.0f32, 2.0, 3.0, 4.0], (2, 2))?;
     /// let mut to = Array::new((2, 2), ArrayFlags::empty())?;
     /// stream.copy_volume(&from, &mut to)?;
@@ -308,8 +307,8 @@ macro_rules! host_copies {
         ///
         /// # Errors
         ///
-        /// Returns the errors of the kernels that the call waits for, and the driver's error if the copy
-        /// fails.
+        /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+        /// copy fails.
         pub fn as_host_vec(&self) -> CudaResult<Vec<T>> {
             let len = self.extent.elements()?;
             let mut vec = Vec::with_capacity(len);
@@ -371,8 +370,8 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     /// # Errors
     ///
     /// Returns [`Error::NoContext`] without a context, [`Error::AllocationTooLarge`] and
-    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if it is
-    /// out of memory.
+    /// [`Error::Alignment`] for sizes and types that cannot be allocated, and the driver's error if
+    /// it is out of memory.
     ///
     /// # Safety
     ///
@@ -443,8 +442,8 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the kernels that the call waits for, and the driver's error if the fill
-    /// fails.
+    /// Returns the errors of the kernels that the call waits for, and the driver's error if the
+    /// fill fails.
     ///
     /// # Safety
     ///

@@ -207,8 +207,8 @@ impl MemoryPool {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::AllocationTooLarge`] and [`Error::Alignment`] for sizes and types that cannot be
-    /// allocated, and the driver's error if it is out of memory.
+    /// Returns [`Error::AllocationTooLarge`] and [`Error::Alignment`] for sizes and types that
+    /// cannot be allocated, and the driver's error if it is out of memory.
     ///
     /// [`Error::AllocationTooLarge`]: crate::error::Error::AllocationTooLarge
     /// [`Error::Alignment`]: crate::error::Error::Alignment
@@ -238,11 +238,10 @@ impl MemoryPool {
     /// # Examples
     ///
     /// ```
+    /// use cust::memory::{MemoryPool, PoolAttribute};
     /// use cust::prelude::*;
     ///
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
-    /// use cust::memory::{MemoryPool, PoolAttribute};
-    ///
     /// let pool = MemoryPool::new()?;
     /// let buffer = pool.zeroed::<u32>(1000)?;
     /// assert!(pool.get_attribute(PoolAttribute::UsedMemCurrent)? >= 4000);

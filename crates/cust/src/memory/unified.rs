@@ -245,11 +245,10 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     /// # Examples
     ///
     /// ```
+    /// use cust::memory::MemoryAdvice;
     /// use cust::prelude::*;
     ///
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
-    /// use cust::memory::MemoryAdvice;
-    ///
     /// let table = UnifiedBuffer::from_slice(&[1.0f32, 2.0, 4.0])?;
     /// table.advise(MemoryAdvice::ReadMostly(true))?;
     /// assert_eq!(table[2], 4.0);
@@ -299,12 +298,11 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     /// # Examples
     ///
     /// ```
+    /// use cust::memory::MemoryLocation;
     /// use cust::prelude::*;
     ///
     /// let _context = cust::quick_init_on(Backend::Emulator)?;
     /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    /// use cust::memory::MemoryLocation;
-    ///
     /// let mut buffer = UnifiedBuffer::new(&1u32, 1000)?;
     /// let device = MemoryLocation::Device(stream.context().device());
     /// buffer.prefetch(device, &stream)?;

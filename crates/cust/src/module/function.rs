@@ -165,6 +165,27 @@ impl Function<'_> {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// let fill = module.get_function("fill")?;
+    /// let threads = fill.get_attribute(FunctionAttribute::MaxThreadsPerBlock)?;
+    /// assert_eq!(threads, 1024);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
         let api = self.context().bind()?;
         let mut value = 0;
@@ -274,6 +295,27 @@ impl Function<'_> {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// let fill = module.get_function("fill")?;
+    /// let (blocks, threads) = fill.suggested_launch_configuration(0, 0.into())?;
+    /// println!("{blocks} blocks of {threads} threads occupy the device");
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn suggested_launch_configuration(
         &self,
         dynamic_shared_memory: usize,

@@ -124,6 +124,27 @@ impl Library {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::module::Library;
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let library = Library::from_ptx(PTX, &[])?;
+    /// assert_eq!(library.kernel_names()?, ["fill"]);
+    /// assert_eq!(library.parameter_sizes("fill")?, [8, 8]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn kernel_names(&self) -> CudaResult<Vec<String>> {
         let api = self.context.bind()?;
         let mut count = 0;

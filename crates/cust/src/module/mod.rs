@@ -121,6 +121,28 @@ impl Module {
     ///
     /// Returns [`Error::KernelNotFound`], which lists the module's kernels, if there is no kernel
     /// of this name.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// let fill = module.get_function("fill")?;
+    /// assert_eq!(fill.name(), "fill");
+    /// let error = module.get_function("missing").unwrap_err();
+    /// println!("{error}"); // lists the kernels of the module
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_function(&self, name: impl AsRef<str>) -> CudaResult<Function<'_>> {
         let name = name.as_ref();
         self.function_of_symbol(name, name)
@@ -195,6 +217,25 @@ impl Module {
     ///
     /// For modules loaded from machine code, drivers before CUDA 12.4 do not provide the names; the
     /// list is then empty.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// assert_eq!(module.kernel_names(), ["fill"]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn kernel_names(&self) -> Vec<String> {
         if let Some(entries) = &self.entries {
             return entries.iter().map(|entry| entry.name.clone()).collect();
@@ -281,6 +322,25 @@ impl Module {
     ///
     /// Returns [`Error::GlobalNotFound`] if there is no variable of this name, and
     /// [`Error::GlobalSize`] if its size is not that of `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// # const PTX: &str = "
+    /// # .version 7.0
+    /// # .target sm_70
+    /// # .address_size 64
+    /// # .visible .global .align 4 .u32 COUNT = 7;
+    /// # .visible .entry fill(.param .u64 data, .param .u64 len) {
+    /// #     ret;
+    /// # }";
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let module = Module::from_ptx(PTX, &[])?;
+    /// assert_eq!(module.read_global::<u32>("COUNT")?, 7);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn read_global<T: DeviceCopy + AnyBitPattern>(
         &self,
         name: impl SymbolName,
