@@ -7,7 +7,7 @@ use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use test_session::{Device, Held, Modules, Shared};
 
 pub mod list;
 
@@ -17,9 +17,9 @@ const BLOCK: u32 = 32;
 /// How the kernels were compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Build {
-    /// Optimised.
+    /// Optimized.
     Release,
-    /// Not optimised, with overflow checks and debug assertions.
+    /// Not optimized, with overflow checks and debug assertions.
     Debug,
 }
 
@@ -69,44 +69,40 @@ struct OnDevice(Record);
 // SAFETY: a record is numbers, of the same layout on both sides.
 unsafe impl DeviceCopy for OnDevice {}
 
-/// The device with all programs, each loaded when the first test asks for it.
+/// The device with all programs.
 struct Session {
-    modules: [[OnceLock<Result<Module, String>>; 2]; PROGRAMS.len()],
-    stream: Stream,
-    _context: Context,
+    modules: Modules<{ 2 * PROGRAMS.len() }>,
+    device: Device,
 }
 
 impl Session {
     fn new() -> CudaResult<Session> {
-        let context = cust::init_auto()?.into_context();
-        context.set_resource_limit(ResourceLimit::MallocHeapSize, 256 << 20)?;
+        let device = Device::new()?;
+        let limit = ResourceLimit::MallocHeapSize;
+        device.context.set_resource_limit(limit, 256 << 20)?;
         Ok(Session {
-            modules: [const { [const { OnceLock::new() }; 2] }; PROGRAMS.len()],
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
-            _context: context,
+            modules: Modules::new(),
+            device,
         })
     }
 
     fn module(&self, name: &str, build: Build) -> Result<&Module, Failed> {
         let at = (PROGRAMS.iter().position(|(other, _)| *other == name))
             .ok_or_else(|| format!("there is no program `{name}`"))?;
-        let module = self.modules[at][build as usize].get_or_init(|| {
+        self.modules.get(2 * at + build as usize, || {
             let options = match build {
                 Build::Release => vec![],
                 Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
             };
             Module::from_ptx(ptx(at, build), &options).map_err(|error| error.to_string())
-        });
-        module
-            .as_ref()
-            .map_err(|error| Failed::from(error.as_str()))
+        })
     }
 
     fn run(&self, module: &str, build: Build, number: u32, case: Case) -> Result<(), Failed> {
         let records =
             DeviceBuffer::from_slice(&vec![OnDevice(Record::default()); case.inputs as usize])?;
         let kernel = self.module(module, build)?.get_function("run_case")?;
-        let stream = &self.stream;
+        let stream = &self.device.stream;
         let blocks = case.inputs.div_ceil(BLOCK);
         // SAFETY: the kernel writes one record for each input.
         unsafe {
@@ -161,13 +157,8 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The session, for one test at a time: a panic in a kernel is returned by the next synchronize.
-fn session() -> Result<MutexGuard<'static, Session>, Failed> {
-    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
-    let session = SESSION.get_or_init(|| match Session::new() {
-        Ok(session) => Ok(Mutex::new(session)),
-        Err(error) => Err(error.to_string()),
-    });
-    let session = session.as_ref()?.lock();
-    Ok(session.unwrap_or_else(PoisonError::into_inner))
+/// Returns the session, for one test at a time.
+fn session() -> Result<Held<Session>, Failed> {
+    static SESSION: Shared<Session> = Shared::new();
+    SESSION.borrow(Session::new)
 }

@@ -6,8 +6,8 @@
 
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::ops::Deref;
+use test_session::{Device, Held, Modules, Shared};
 
 mod atomics;
 mod examples;
@@ -56,70 +56,42 @@ impl Arch {
     }
 }
 
-/// The device with its modules, each of which is loaded when the first test needs it.
+/// The device with its modules.
 pub struct Session {
-    modules: [OnceLock<Result<Module, String>>; 2],
-    /// The stream of all launches.
-    pub stream: Stream,
-    /// The device's name, printed before the tests.
-    pub device: String,
-    capability: (u32, u32),
-    /// The context that owns the modules.
-    pub context: Context,
+    modules: Modules<2>,
+    device: Device,
+}
+
+impl Deref for Session {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
+    }
 }
 
 impl Session {
-    fn new() -> CudaResult<Session> {
-        let chosen = cust::init_auto()?;
-        let device = chosen.to_string();
-        let context = chosen.into_context();
-        Ok(Session {
-            modules: [const { OnceLock::new() }; 2],
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
-            device,
-            capability: context.device().compute_capability()?,
-            context,
-        })
-    }
-
-    /// The cubin of a bundle, which saves the driver a minute of compilation.
-    fn cubin(&self, arch: Arch) -> Option<Vec<u8>> {
-        let on_gpu = self.context.backend() == Backend::Gpu;
-        let folder = std::env::var_os("DEVICE_TESTS_CUBINS").filter(|_| on_gpu)?;
-        let ((a, b), (major, minor)) = (arch.capability(), self.capability);
-        let name = format!("cuda-std-tests-sm_{a}{b}.sm_{major}{minor}.cubin");
-        std::fs::read(Path::new(&folder).join(name)).ok()
-    }
-
     /// Returns the module for an architecture.
     pub fn module(&self, arch: Arch) -> Result<&Module, Failed> {
-        let module = self.modules[arch as usize].get_or_init(|| {
-            let module = match self.cubin(arch) {
-                // SAFETY: the build created the cubin.
-                Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
-                None => Module::from_ptx(arch.ptx_on(self.capability), &[]),
-            };
-            module.map_err(|error| error.to_string())
-        });
-        module
-            .as_ref()
-            .map_err(|error| Failed::from(error.as_str()))
+        self.modules.get(arch as usize, || {
+            let (major, minor) = arch.capability();
+            self.load(&format!("cuda-std-tests-sm_{major}{minor}"), || {
+                let ptx = arch.ptx_on(self.capability);
+                Module::from_ptx(ptx, &[]).map_err(|error| error.to_string())
+            })
+        })
     }
 }
 
 /// Returns the session, for one test at a time.
-pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
-    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
-    let session = SESSION.get_or_init(|| {
-        let session = Session::new().map_err(|error| error.to_string())?;
-        Ok(Mutex::new(session))
-    });
-    match session {
-        Ok(session) => Ok(session
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())),
-        Err(error) => Err(error.into()),
-    }
+pub fn session() -> Result<Held<Session>, Failed> {
+    static SESSION: Shared<Session> = Shared::new();
+    SESSION.borrow(|| {
+        Ok(Session {
+            modules: Modules::new(),
+            device: Device::new()?,
+        })
+    })
 }
 
 /// Creates a trial that uses the module of an architecture.

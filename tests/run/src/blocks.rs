@@ -27,7 +27,7 @@ fn random(n: usize) -> Vec<u32> {
 }
 
 fn sum(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let input = random(5 * BLOCK - 7);
     let input_device = input.as_dbuf()?;
     let sums = DeviceBuffer::<u32>::zeroed(5)?;
@@ -48,7 +48,7 @@ fn sum(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn reverse(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     for block in [1, 32, 100] {
         let mut data: Vec<u64> = (0..3 * block as u64).map(mix).collect();
         let device = data.as_dbuf()?;
@@ -65,7 +65,7 @@ fn reverse(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn votes(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // Blocks of 40: all zero, all set, mixed.
     let input: Vec<u32> = (0..120).map(|i| [0, i, i % 3][i as usize / 40]).collect();
     let input_device = input.as_dbuf()?;
@@ -90,7 +90,7 @@ fn votes(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn indices(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let (blocks, threads) = ((2, 3, 2), (5, 4, 3));
     let places = DeviceBuffer::<[u32; 20]>::zeroed(12 * 60)?;
     // SAFETY: there is an element for each thread.
@@ -134,7 +134,7 @@ fn indices(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn histogram(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let input: Vec<u8> = (0..1000).map(|k| mix(k) as u8).collect();
     let input_device = input.as_dbuf()?;
     let counts = DeviceBuffer::<u32>::zeroed(16)?;
@@ -168,7 +168,7 @@ fn contention(session: &Session, build: Build) -> Result<(), Failed> {
     // SAFETY: numbers only.
     unsafe impl DeviceCopy for Contended {}
 
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let mut all = Contended {
         sum: 0,
         largest: 0,
@@ -191,7 +191,7 @@ fn contention(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn two_statics(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let input = random(2 * BLOCK);
     let input_device = input.as_dbuf()?;
     let output = DeviceBuffer::<[u32; 2]>::zeroed(input.len())?;
@@ -218,7 +218,7 @@ fn two_statics(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn exit(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let output = DeviceBuffer::<u32>::zeroed(128)?;
     // SAFETY: there is an element for each thread.
     unsafe { launch!(module.block_exit<<<2, 64, 0, stream>>>(output.as_device_ptr()))? };
@@ -228,7 +228,7 @@ fn exit(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn constants(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the module is of that crate, and the second variable is of this type.
     let (factors, mut launches) = unsafe {
         (
@@ -262,7 +262,7 @@ fn constants(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn image(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let (width, height) = (37, 21);
     let pixels = DeviceBuffer::<u8>::zeroed((width * height) as usize)?;
     let image = Image {

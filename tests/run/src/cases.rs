@@ -37,7 +37,7 @@ fn run(
     let kernel = session
         .cases(build, group)?
         .get_function(format!("run_case_{group}"))?;
-    let stream = session.stream();
+    let stream = &session.stream;
     // SAFETY: the kernel writes one record for each thread.
     unsafe {
         launch!(kernel<<<BLOCKS, THREADS, 0, stream>>>(place, records.as_device_ptr()))?;

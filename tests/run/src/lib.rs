@@ -8,8 +8,7 @@ use cust::module::OptLevel;
 use cust::prelude::*;
 use libtest_mimic::{Failed, Trial};
 use std::ops::Deref;
-use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use test_session::{Device, Held, Modules, Shared};
 
 pub mod blocks;
 pub mod cases;
@@ -21,9 +20,9 @@ pub mod parameters;
 /// How the kernels were compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// Optimised.
+    /// Optimized.
     Release,
-    /// Not optimised, with overflow checks and debug assertions.
+    /// Not optimized, with overflow checks and debug assertions.
     Debug,
 }
 
@@ -74,40 +73,21 @@ fn group_of(entry: &str) -> Option<usize> {
     entry.strip_prefix("run_case_")?.parse().ok()
 }
 
-/// The device with the modules of both builds, each loaded when the first test asks for it.
+/// The device with the modules of both builds.
 pub struct Session {
-    modules: [[OnceLock<Result<Module, String>>; PARTS]; 2],
-    stream: Stream,
-    /// Shown before the tests.
-    pub device: String,
-    /// Where cubins of the modules are, if the driver shall not compile the PTX.
-    cubins: Option<PathBuf>,
-    capability: (u32, u32),
-    context: Context,
+    modules: Modules<{ 2 * PARTS }>,
+    device: Device,
+}
+
+impl Deref for Session {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
+    }
 }
 
 impl Session {
-    fn new() -> CudaResult<Session> {
-        let chosen = cust::init_auto()?;
-        let device = chosen.to_string();
-        let context = chosen.into_context();
-        Ok(Session {
-            modules: [const { [const { OnceLock::new() }; PARTS] }; 2],
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
-            device,
-            cubins: std::env::var_os("DEVICE_TESTS_CUBINS")
-                .filter(|_| context.backend() == Backend::Gpu)
-                .map(PathBuf::from),
-            capability: context.device().compute_capability()?,
-            context,
-        })
-    }
-
-    /// The device's context.
-    pub fn context(&self) -> &Context {
-        &self.context
-    }
-
     /// The module of a build, for all but the cases.
     pub fn module(&self, build: Build) -> Result<&Module, Failed> {
         self.part(build, None)
@@ -119,94 +99,42 @@ impl Session {
     }
 
     /// The emulator takes a build as it is. On a GPU each group is a module of its own: ptxas, and
-    /// so the driver, crashes on all of them together, unoptimised.
+    /// so the driver, crashes on all of them together, unoptimized.
     fn part(&self, build: Build, group: Option<usize>) -> Result<&Module, Failed> {
         let group = group.filter(|_| self.on_gpu());
         let place = group.map_or(0, |group| group + 1);
-        let module = self.modules[build as usize][place].get_or_init(|| {
-            let load = |ptx: &str| {
-                // The driver's compiler takes long for so much code, above all if it optimises.
+        self.modules.get(build as usize * PARTS + place, || {
+            let compile = |ptx: &str| {
+                // The driver's compiler takes long for so much code, above all if it optimizes.
                 let options = match build {
                     Build::Release => vec![],
                     Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],
                 };
                 Module::from_ptx(ptx, &options).map_err(|error| error.to_string())
             };
+            let ptx = build.ptx(self.capability);
             if !self.on_gpu() {
-                return load(build.ptx(self.capability));
+                return compile(ptx);
             }
             let part = group.map_or("rest".to_owned(), |group| format!("cases{group}"));
-            let (major, minor) = self.capability;
-            let name = format!(
-                "device-tests-{}.{part}.sm_{major}{minor}.cubin",
-                build.name()
-            );
-            let folder = self.cubins.as_ref();
-            match folder.and_then(|folder| std::fs::read(folder.join(name)).ok()) {
-                // SAFETY: the build made the cubin.
-                Some(cubin) => {
-                    unsafe { Module::from_cubin(&cubin, &[]) }.map_err(|error| error.to_string())
-                }
-                None => {
-                    let mut ptx = ptx::Module::parse(build.ptx(self.capability))
-                        .map_err(|e| e.to_string())?;
-                    ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
-                    load(&ptx.to_string())
-                }
-            }
-        });
-        module
-            .as_ref()
-            .map_err(|error| Failed::from(error.as_str()))
-    }
-
-    /// Whether this is a GPU.
-    pub fn on_gpu(&self) -> bool {
-        self.context.backend() == Backend::Gpu
-    }
-
-    /// The stream of all launches.
-    pub fn stream(&self) -> &Stream {
-        &self.stream
+            self.load(&format!("device-tests-{}.{part}", build.name()), || {
+                let mut ptx = ptx::Module::parse(ptx).map_err(|error| error.to_string())?;
+                ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
+                compile(&ptx.to_string())
+            })
+        })
     }
 }
 
-/// The session, borrowed by one test.
-pub struct Held(MutexGuard<'static, Option<Session>>);
-
-impl Deref for Held {
-    type Target = Session;
-
-    fn deref(&self) -> &Session {
-        self.0.as_ref().expect("`session` makes one")
-    }
-}
-
-impl Held {
-    /// After a fault on the emulator, drops the session, so that the next test gets a new context. On
-    /// a GPU the process may not use the device again; there the bundle's runner starts new ones.
-    fn reset_if_lost(mut self) {
-        if self.on_gpu() || self.context.synchronize().is_ok() {
-            return;
-        }
-        let device = self.context.device();
-        *self.0 = None;
-        // SAFETY: all that lived in the context belonged to the session.
-        if let Err(error) = unsafe { Context::reset(&device) } {
-            eprintln!("the context cannot be reset: {error}");
-        }
-    }
-}
-
-/// The session, for one test at a time: a panic in a kernel is returned by the next synchronize,
-/// which must be that of the same test.
-pub fn session() -> Result<Held, Failed> {
-    static SESSION: Mutex<Option<Session>> = Mutex::new(None);
-    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
-    if session.is_none() {
-        *session = Some(Session::new()?);
-    }
-    Ok(Held(session))
+/// Returns the session, for one test at a time.
+pub fn session() -> Result<Held<Session>, Failed> {
+    static SESSION: Shared<Session> = Shared::new();
+    SESSION.borrow(|| {
+        Ok(Session {
+            modules: Modules::new(),
+            device: Device::new()?,
+        })
+    })
 }
 
 /// A trial of one build.

@@ -32,7 +32,7 @@ fn run(
 ) -> Result<(), Failed> {
     let gpu = session.on_gpu();
     let (blocks, launches) = if gpu { (512, 40) } else { (4, 2) };
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let n = blocks as usize * 128;
     for width in [1usize, 2, 4, 8] {
         let mut weak = 0;

@@ -46,7 +46,7 @@ pub fn child() -> Option<ExitCode> {
 
 fn print(build: Build) -> Result<(), Failed> {
     let session = session()?;
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(module.block_print<<<2, 4, 0, stream>>>(LONG as u32))? };
     Ok(stream.synchronize()?)
@@ -55,7 +55,7 @@ fn print(build: Build) -> Result<(), Failed> {
 /// Panics in a module whose host has not said where reports go.
 fn panic_unreported(build: Build) -> Result<(), Failed> {
     let session = session()?;
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the variable is a `ReportSlot` of 16 bytes, all of whose values are valid.
     let mut slot = unsafe { module.get_global::<[u64; 2]>("__cuda_std_report")? };
     slot.copy_from(&[0, 0])?;

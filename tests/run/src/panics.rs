@@ -99,7 +99,7 @@ fn panicked(result: CudaResult<()>) -> Result<KernelPanic, Failed> {
 }
 
 fn run(session: &Session, build: Build, number: u32, case: Panic) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let kernel = module.get_function("run_panic")?;
     for who in [0, 45, BLOCKS * THREADS - 1] {
         let threads = (BLOCKS * THREADS) as usize;
@@ -172,7 +172,7 @@ fn compare(panic: &KernelPanic, said: &Said) -> Result<(), Failed> {
 }
 
 fn everywhere(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     for _ in 0..2 {
         // SAFETY: the kernel touches no memory.
         unsafe { launch!(module.panic_everywhere<<<BLOCKS, THREADS, 0, stream>>>())? };
@@ -188,7 +188,7 @@ fn everywhere(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn twice(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(module.panic_twice<<<1, THREADS, 0, stream>>>())? };
     let panic = panicked(stream.synchronize())?;
@@ -207,7 +207,7 @@ fn twice(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn before_barrier(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let done = DeviceBuffer::<u64>::zeroed(64)?;
     // SAFETY: there is an element for each thread.
     unsafe {
@@ -220,7 +220,7 @@ fn before_barrier(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let number = DeviceBuffer::<u64>::zeroed(1)?;
     // SAFETY: there is room for a number.
     unsafe {
@@ -230,7 +230,7 @@ fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {
     }
     let panic = panicked(stream.synchronize())?;
     let heap = session
-        .context()
+        .context
         .get_resource_limit(ResourceLimit::MallocHeapSize)?;
     let message = format!(
         "memory allocation of 8796093022208 bytes failed: the device's heap is used up, which has \

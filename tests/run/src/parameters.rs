@@ -43,7 +43,7 @@ fn check(
     records: &DeviceBuffer<OnDevice>,
     expected: impl FnOnce(&mut Record),
 ) -> Result<(), Failed> {
-    session.stream().synchronize()?;
+    session.stream.synchronize()?;
     let mut record = Record::default();
     expected(&mut record);
     compare(&records.as_host_vec()?[0].0, &record)
@@ -54,7 +54,7 @@ fn record() -> CudaResult<DeviceBuffer<OnDevice>> {
 }
 
 fn scalars(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let record = record()?;
     let scalars: Scalars = (
         (0xfe, -3, 0xfffd, -4, 0xffff_fffc, -5),
@@ -72,7 +72,7 @@ fn scalars(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let (array, pair) = ([1u16, 2, 3, 4, 5], (6u8, 7u64));
     let mut large = Large {
         table: [3; 100],
@@ -102,7 +102,7 @@ fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn of_core(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let values = (
         Ordering::Less,
         Reverse(300),
@@ -121,7 +121,7 @@ fn of_core(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn small(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     for optional in [Some(u32::MAX), None] {
         let record = record()?;
         let none: [u64; 0] = [];
@@ -154,7 +154,7 @@ fn small(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn references(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     let bytes = [1u8, 2, 3];
     let plains = [plain(4), plain(5), plain(6)];
     let text = "text on the device: ü";
@@ -184,7 +184,7 @@ fn references(session: &Session, build: Build) -> Result<(), Failed> {
 }
 
 fn none(session: &Session, build: Build) -> Result<(), Failed> {
-    let (module, stream) = (session.module(build)?, session.stream());
+    let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the kernel has no parameters and touches no memory.
     unsafe { launch!(module.add<<<1, 1, 0, stream>>>())? };
     Ok(stream.synchronize()?)

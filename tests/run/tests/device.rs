@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
     if !arguments.list {
         match device_tests::session() {
-            Ok(session) => println!("running on {}", session.device),
+            Ok(session) => println!("running on {}", session.name),
             Err(error) => println!("{}", error.message().unwrap_or("no device")),
         }
     }

@@ -15,10 +15,10 @@ use cust::kernel::{Args, KernelType, LaunchConfig};
 use cust::prelude::*;
 use cust_core::kernel::Pass;
 use libtest_mimic::{Failed, Trial};
-use std::path::Path;
+use std::ops::Deref;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
+use test_session::{Device, Held, Modules, Shared};
 
 /// A module, by the architecture that it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,28 +31,19 @@ pub enum Needs {
 
 /// The device, with the modules that it can run.
 pub struct Session {
-    modules: [OnceLock<Result<Module, String>>; 2],
-    stream: Stream,
-    /// Shown before the tests.
-    pub device: String,
-    capability: (u32, u32),
-    context: Context,
+    modules: Modules<2>,
+    device: Device,
+}
+
+impl Deref for Session {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
+    }
 }
 
 impl Session {
-    fn new() -> CudaResult<Session> {
-        let chosen = cust::init_auto()?;
-        let device = chosen.to_string();
-        let context = chosen.into_context();
-        Ok(Session {
-            modules: [const { OnceLock::new() }; 2],
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
-            device,
-            capability: context.device().compute_capability()?,
-            context,
-        })
-    }
-
     /// Whether the device runs a module.
     pub fn has(&self, needs: Needs) -> bool {
         match needs {
@@ -61,21 +52,8 @@ impl Session {
         }
     }
 
-    /// Whether this is a GPU.
-    pub fn on_gpu(&self) -> bool {
-        self.context.backend() == Backend::Gpu
-    }
-
-    /// What a bundle has assembled, which spares the driver minutes.
-    fn cubin(&self, stem: &str) -> Option<Vec<u8>> {
-        let folder = std::env::var_os("DEVICE_TESTS_CUBINS").filter(|_| self.on_gpu())?;
-        let (major, minor) = self.capability;
-        let name = format!("tensor-tests-{stem}.sm_{major}{minor}.cubin");
-        std::fs::read(Path::new(&folder).join(name)).ok()
-    }
-
     fn module(&self, needs: Needs) -> Result<&Module, Failed> {
-        let module = self.modules[needs as usize].get_or_init(|| {
+        self.modules.get(needs as usize, || {
             macro_rules! ptx {
                 ($arch:literal) => {
                     (
@@ -89,14 +67,10 @@ impl Session {
                 (Needs::Sm75, (10.., _)) => ptx!("sm_100"),
                 (Needs::Sm75, _) => ptx!("sm_75"),
             };
-            let module = match self.cubin(stem) {
-                // SAFETY: the build made the cubin.
-                Some(cubin) => unsafe { Module::from_cubin(&cubin, &[]) },
-                None => Module::from_ptx(ptx, &[]),
-            };
-            module.map_err(|error| error.to_string())
-        });
-        module.as_ref().map_err(Failed::from)
+            self.load(&format!("tensor-tests-{stem}"), || {
+                Module::from_ptx(ptx, &[]).map_err(|error| error.to_string())
+            })
+        })
     }
 
     /// Launches a kernel with an input, and returns so many words of output.
@@ -146,19 +120,15 @@ impl Session {
     }
 }
 
-/// The session, for one test at a time.
-pub fn session() -> Result<MutexGuard<'static, Session>, Failed> {
-    static SESSION: OnceLock<Result<Mutex<Session>, String>> = OnceLock::new();
-    let session = SESSION.get_or_init(|| {
-        let session = Session::new().map_err(|error| error.to_string())?;
-        Ok(Mutex::new(session))
-    });
-    match session {
-        Ok(session) => Ok(session
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())),
-        Err(error) => Err(error.into()),
-    }
+/// Returns the session, for one test at a time.
+pub fn session() -> Result<Held<Session>, Failed> {
+    static SESSION: Shared<Session> = Shared::new();
+    SESSION.borrow(|| {
+        Ok(Session {
+            modules: Modules::new(),
+            device: Device::new()?,
+        })
+    })
 }
 
 fn trial(
