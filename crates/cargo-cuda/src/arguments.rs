@@ -1,5 +1,7 @@
 //! Classifies the arguments of a rustc call.
 
+use crate::dependencies::Dependencies;
+use crate::flags;
 use std::ffi::{OsStr, OsString};
 
 /// The kind of a rustc call, which determines the flags that it gets.
@@ -9,7 +11,8 @@ pub enum Kind {
     Version,
     /// A query that compiles nothing, such as `--print=cfg`.
     Query,
-    /// A build script or a procedural macro: no kernel can reach it.
+    /// A build script or a procedural macro, or a library of one, if cargo marks it: no kernel can
+    /// reach it.
     BuildTime,
     /// A type check without code generation, by `cargo check` or clippy.
     Check,
@@ -22,10 +25,14 @@ pub enum Kind {
 pub struct Call {
     /// The kind of the call.
     pub kind: Kind,
+    /// Whether cargo marks the crate as one that runs when others are built.
+    pub is_marked: bool,
     /// The value of `--target`.
     pub target: Option<OsString>,
     /// Whether the call has a `--sysroot` of its own.
     pub has_sysroot: bool,
+    /// The crate's direct dependencies.
+    pub dependencies: Dependencies,
 }
 
 impl Call {
@@ -34,6 +41,7 @@ impl Call {
         let arguments = expand(arguments);
         let mut target = None;
         let mut has_sysroot = false;
+        let mut is_marked = false;
         let mut version = false;
         let mut verbose = false;
         let mut print = false;
@@ -41,6 +49,7 @@ impl Call {
         let mut has_emit = false;
         let mut crate_name = OsString::new();
         let mut crate_types = Vec::new();
+        let mut dependencies = Dependencies::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             let Some(text) = argument.to_str() else {
@@ -69,6 +78,14 @@ impl Call {
             } else if let Some(kinds) = value("--emit") {
                 has_emit = true;
                 emit_code |= kinds.to_string_lossy().split(',').any(emits_code);
+            } else if let Some(cfg) = value("--cfg") {
+                is_marked |= cfg == flags::BUILD_TIME;
+            } else if let Some(library) = value("--extern") {
+                dependencies.add_extern(&library);
+            } else if let Some(directory) = text.strip_prefix("-L") {
+                let separate = directory.is_empty().then(|| rest.next().cloned());
+                let directory = separate.unwrap_or_else(|| Some(directory.into()));
+                dependencies.add_search_path(&directory.unwrap_or_default());
             }
         }
         let build_script = crate_types.iter().any(|kind| kind == "bin")
@@ -77,17 +94,20 @@ impl Call {
             Kind::Version
         } else if version || print {
             Kind::Query
-        } else if build_script || crate_types.iter().any(|kind| kind == "proc-macro") {
+        } else if is_marked || build_script || crate_types.iter().any(|kind| kind == "proc-macro") {
             Kind::BuildTime
         } else if has_emit && !emit_code {
             Kind::Check
         } else {
             Kind::Codegen
         };
+        dependencies.of_crate(crate_name);
         Call {
             kind,
+            is_marked,
             target,
             has_sysroot,
+            dependencies,
         }
     }
 }
@@ -157,6 +177,11 @@ mod tests {
                 Kind::Codegen,
             ),
             (
+                "--crate-type lib --emit=dep-info,metadata,link --cfg=nvvm_build_time a.rs",
+                Kind::BuildTime,
+            ),
+            ("--print=cfg --cfg nvvm_build_time", Kind::Query),
+            (
                 "--crate-type lib --emit=dep-info,metadata a.rs",
                 Kind::Check,
             ),
@@ -180,6 +205,27 @@ mod tests {
         assert!(call("--sysroot /s a.rs").has_sysroot);
         assert!(call("--sysroot=/s a.rs").has_sysroot);
         assert!(!call("a.rs").has_sysroot);
+    }
+
+    #[test]
+    fn dependencies() {
+        let may_have_device_library = |text| call(text).dependencies.may_have_device_library();
+        for text in [
+            "--crate-name a a.rs --extern proc_macro",
+            "--crate-name a a.rs --extern=noprelude:b=/nonexistent/libb.rlib",
+            "--crate-name a a.rs --extern cuda_std=/t/libcuda_std-0.rmeta",
+            "--crate-name cuda_std a.rs",
+            "--crate-name a a.rs -L lib",
+            "--crate-name a a.rs -Llib",
+        ] {
+            assert!(may_have_device_library(text), "{text}");
+        }
+        for text in [
+            "--crate-name a a.rs",
+            "--crate-name a a.rs -L dependency=deps -Lnative=lib -C lto",
+        ] {
+            assert!(!may_have_device_library(text), "{text}");
+        }
     }
 
     #[test]

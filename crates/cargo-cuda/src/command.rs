@@ -2,8 +2,8 @@
 
 use crate::consent::Consent;
 use crate::{
-    backend, cache, completions, doctor, inspect, list, options, project, report, run, sysroot,
-    wrapper,
+    backend, cache, completions, doctor, flags, inspect, list, options, project, report, run,
+    sysroot, wrapper,
 };
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
@@ -30,12 +30,10 @@ enum Runs {
 }
 
 /// What a command of cargo needs besides the toolchain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
-    /// The standard library with MIR.
-    Sysroot,
-    /// That, the backend and libnvvm.
+    /// The standard library with MIR, the backend and libnvvm.
     Backend,
 }
 
@@ -88,19 +86,19 @@ const COMMANDS: &[Entry] = &[
         name: "check",
         arguments: "[ARGS]",
         help: "Check without generating code, as `cargo check` does",
-        runs: Runs::Cargo(Needs::Sysroot),
+        runs: Runs::Cargo(Needs::Nothing),
     },
     Entry {
         name: "clippy",
         arguments: "[ARGS]",
         help: "Run clippy, as `cargo clippy` does",
-        runs: Runs::Cargo(Needs::Sysroot),
+        runs: Runs::Cargo(Needs::Nothing),
     },
     Entry {
         name: "doc",
         arguments: "[ARGS]",
         help: "Build the documentation, as `cargo doc` does",
-        runs: Runs::Cargo(Needs::Sysroot),
+        runs: Runs::Cargo(Needs::Nothing),
     },
     Entry {
         name: "list",
@@ -241,14 +239,14 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Runs::Alone(run, _) => return run(rest),
-        Runs::WithToolchain(run) => return run(&toolchain(consent)?, rest),
+        Runs::WithToolchain(run) => return run(&toolchain(consent, Needs::Backend)?, rest),
         Runs::Own(run, _) => {
-            let toolchain = toolchain(consent)?;
+            let toolchain = toolchain(consent, Needs::Backend)?;
             return run(&Session { toolchain, consent }, rest);
         }
         Runs::Cargo(needs) => needs,
     };
-    let toolchain = toolchain(consent)?;
+    let toolchain = toolchain(consent, needs)?;
     let mut command = Session { toolchain, consent }.cargo(needs)?;
     command.arg(entry.name).args(rest);
     wrapper::become_command(&mut command)
@@ -277,10 +275,8 @@ impl Session {
 
     fn cargo(&self, needs: Needs) -> Result<Command> {
         let mut command = cargo(&self.toolchain)?;
-        if needs >= Needs::Sysroot {
+        if needs == Needs::Backend {
             sysroot::ensure(&self.toolchain.root)?;
-        }
-        if needs >= Needs::Backend {
             let backend = backend::ensure(&self.toolchain.root)?;
             if let Some(root) = libnvvm(&backend, self.consent)? {
                 command.env(cuda_toolkit::ENVIRONMENT[0], root);
@@ -323,12 +319,13 @@ fn help() -> String {
     text
 }
 
-/// Finds the pinned toolchain, or installs it.
-fn toolchain(consent: Consent) -> Result<Toolchain> {
+/// Finds the pinned toolchain, or installs it, with the components that the backend is built with if
+/// the command needs them.
+fn toolchain(consent: Consent, needs: Needs) -> Result<Toolchain> {
     use cuda_builder::Error;
     let find = || -> Result<Toolchain, Error> {
         let mut toolchain = Toolchain::find()?;
-        if prebuilt_backend()?.is_none() {
+        if needs == Needs::Backend && prebuilt_backend()?.is_none() {
             toolchain.require("rustc-dev", "lib/rustlib/rustc-src")?;
         }
         if let Ok(root) = toolchain.root.canonicalize() {
@@ -362,13 +359,23 @@ fn cargo(toolchain: &Toolchain) -> Result<Command> {
     let me = std::env::current_exe().context("cannot find the path of this program")?;
     let rustdoc = format!("cuda-rustdoc{}", std::env::consts::EXE_SUFFIX);
     let mut command = Command::new(toolchain.cargo());
+    let wrapper = std::env::var_os("RUSTC_WRAPPER").filter(|it| !it.is_empty() && me != **it);
+    if let Some(wrapper) = wrapper
+        && std::env::var_os(wrapper::INNER).is_none()
+    {
+        command.env(wrapper::INNER, wrapper);
+    }
     command
         // The outer cargo's.
         .env_remove("CARGO")
         .env("RUSTUP_TOOLCHAIN", TOOLCHAIN)
         .env("RUSTC", toolchain.rustc())
         .env("RUSTC_WRAPPER", &me)
-        .env("RUSTDOC", me.with_file_name(rustdoc));
+        .env("RUSTDOC", me.with_file_name(rustdoc))
+        .envs(flags::HOST_TABLE);
+    if !project::has_host_flags() {
+        command.env(flags::HOST_FLAGS, flags::build_time());
+    }
     Ok(command)
 }
 

@@ -12,6 +12,25 @@ pub const ALL_CRATES: [&str; 3] = [
     "-Csymbol-mangling-version=v0",
 ];
 
+/// The `cfg` by which cargo marks build scripts, procedural macros and their libraries. It comes from
+/// the configuration's table `host`.
+pub const BUILD_TIME: &str = "nvvm_build_time";
+
+/// The variables that make cargo read the table `host`, which is unstable, without `--target`.
+pub const HOST_TABLE: [(&str, &str); 3] = [
+    ("CARGO_UNSTABLE_HOST_CONFIG", "true"),
+    ("CARGO_UNSTABLE_TARGET_APPLIES_TO_HOST", "true"),
+    ("CARGO_TARGET_APPLIES_TO_HOST", "false"),
+];
+
+/// The variable with the flags of the table `host`, which cargo adds to those of files.
+pub const HOST_FLAGS: &str = "CARGO_HOST_RUSTFLAGS";
+
+/// Returns the flag with [`BUILD_TIME`].
+pub fn build_time() -> String {
+    format!("--cfg={BUILD_TIME}")
+}
+
 /// The flags by which crates know that they are compiled for host and device at once.
 const CONFIGURATION: [&str; 3] = [
     "--cfg=nvvm_single_source",
@@ -24,6 +43,9 @@ const ATTRIBUTES: [&str; 2] = [
     "-Zcrate-attr=feature(register_tool)",
     "-Zcrate-attr=register_tool(nvvm)",
 ];
+
+/// The flag that selects the backend, before its path.
+const BACKEND: &str = "-Zcodegen-backend=";
 
 /// The flag that selects the standard library.
 pub fn sysroot(sysroot: &Path) -> String {
@@ -44,12 +66,24 @@ pub fn check() -> Vec<String> {
         .collect()
 }
 
-/// The flags of a compilation.
-pub fn codegen(backend: &Path) -> Vec<String> {
+/// The flags of a compilation without `cuda_std` among its dependencies: rustc's own backend
+/// compiles it.
+pub fn library() -> Vec<String> {
     let mut flags = check();
     flags.extend(ALL_CRATES.map(str::to_owned));
+    flags
+}
+
+/// The flags of a compilation that can have kernels.
+pub fn kernels(backend: &Path) -> Vec<String> {
+    let mut flags = library();
     // The list of files that cargo watches then has the backend.
     flags.push("-Zbinary-dep-depinfo".to_owned());
-    flags.push(format!("-Zcodegen-backend={}", backend.display()));
+    flags.push(format!("{BACKEND}{}", backend.display()));
     flags
+}
+
+/// Returns whether a flag selects the backend.
+pub fn is_backend(flag: &str) -> bool {
+    flag.starts_with(BACKEND)
 }

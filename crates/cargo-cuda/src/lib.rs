@@ -18,6 +18,7 @@ pub mod cache;
 pub mod command;
 pub mod completions;
 pub mod consent;
+pub mod dependencies;
 pub mod device_code;
 pub mod doctor;
 pub mod flags;

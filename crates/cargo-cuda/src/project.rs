@@ -1,5 +1,6 @@
 //! `cargo cuda new` and `cargo cuda init`.
 
+use crate::flags;
 use anyhow::{Context, Result, bail};
 use cuda_builder::TOOLCHAIN;
 use cuda_builder::internal::Toolchain;
@@ -21,8 +22,26 @@ const PROFILE: &str = "
 opt-level = 3
 ";
 
-/// The lines of `.cargo/config.toml`'s table `build`.
-const CONFIG: &str = "rustc-wrapper = \"cargo-cuda\"\nrustdoc = \"cuda-rustdoc\"\n";
+/// A table of `.cargo/config.toml` and its lines. The first has the lines before all tables.
+type Table = (&'static str, &'static str);
+
+/// `.cargo/config.toml`. Cargo marks what runs when others are built, see [`flags::BUILD_TIME`].
+const CONFIG: [Table; 4] = [
+    (
+        "",
+        "# Build scripts and procedural macros are compiled without the flags of kernels.\n\
+         target-applies-to-host = false\n",
+    ),
+    (
+        "[build]",
+        "rustc-wrapper = \"cargo-cuda\"\nrustdoc = \"cuda-rustdoc\"\n",
+    ),
+    ("[host]", "rustflags = [\"--cfg=nvvm_build_time\"]\n"),
+    (
+        "[unstable]",
+        "host-config = true\ntarget-applies-to-host = true\n",
+    ),
+];
 
 /// `cargo cuda new NAME`: all arguments but `--path REPOSITORY` go to `cargo new`.
 pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
@@ -191,21 +210,72 @@ fn with_toolchain(text: &str) -> Result<String> {
 }
 
 fn with_config(text: &str) -> Result<String> {
-    if CONFIG.lines().all(|line| text.contains(line)) {
-        return Ok(text.to_owned());
+    let mut text = text.to_owned();
+    for (table, lines) in CONFIG {
+        text = with_table(&text, table, lines)?;
     }
-    let keys = ["rustc-wrapper", "rustdoc "];
-    if keys
-        .iter()
-        .any(|key| text.lines().any(|line| line.trim_start().starts_with(key)))
-    {
-        bail!("it sets other programs\nhelp: set these lines in `[build]`:\n{CONFIG}");
+    Ok(text)
+}
+
+/// Adds those lines to a table that it does not have.
+fn with_table(text: &str, table: &str, lines: &str) -> Result<String> {
+    let mut missing = String::new();
+    for line in lines.lines() {
+        if in_table(text, table).any(|present| present == line) {
+            continue;
+        }
+        if let Some((key, _)) = line.split_once(" = ")
+            && in_table(text, table).any(|present| is_key(present, key))
+        {
+            bail!("it sets `{key}` to another value\nhelp: set it as here:\n{table}\n{line}");
+        }
+        missing.push_str(line);
+        missing.push('\n');
     }
-    Ok(insert(text, "[build]", CONFIG))
+    Ok(match missing.is_empty() {
+        true => text.to_owned(),
+        false => insert(text, table, &missing),
+    })
+}
+
+/// Returns the lines of a table, without those of its subtables.
+fn in_table<'a>(text: &'a str, table: &'a str) -> impl Iterator<Item = &'a str> {
+    let mut current = "";
+    text.lines().map(str::trim).filter(move |line| {
+        if line.starts_with('[') {
+            current = line;
+        }
+        current == table
+    })
+}
+
+/// Returns whether a line sets a key.
+fn is_key(line: &str, key: &str) -> bool {
+    let rest = line.strip_prefix(key).map(str::trim_start);
+    rest.is_some_and(|rest| rest.starts_with(['=', '.']))
+}
+
+/// Returns whether the environment, or a configuration file that cargo reads in the current
+/// directory, has the flags of the table `host`.
+pub fn has_host_flags() -> bool {
+    if std::env::var(flags::HOST_FLAGS).is_ok_and(|given| given.contains(flags::BUILD_TIME)) {
+        return true;
+    }
+    let current = std::env::current_dir().unwrap_or_default();
+    let flags = flags::build_time();
+    let has = |folder: &Path| {
+        let text = fs::read_to_string(folder.join(".cargo/config.toml"));
+        text.is_ok_and(|text| in_table(&text, "[host]").any(|line| line.contains(&flags)))
+    };
+    current.ancestors().any(has)
 }
 
 /// Inserts lines at the start of a table, which is appended if it does not exist.
 fn insert(text: &str, table: &str, lines: &str) -> String {
+    if table.is_empty() {
+        let separator = if text.is_empty() { "" } else { "\n" };
+        return format!("{lines}{separator}{text}");
+    }
     let mut result = String::new();
     let mut inserted = false;
     for line in text.lines() {
@@ -251,18 +321,50 @@ mod tests {
         assert!(text.contains("\ncust = { git = "), "{text}");
     }
 
+    const NEW: &str = "\
+# Build scripts and procedural macros are compiled without the flags of kernels.
+target-applies-to-host = false
+
+[build]
+rustc-wrapper = \"cargo-cuda\"
+rustdoc = \"cuda-rustdoc\"
+
+[host]
+rustflags = [\"--cfg=nvvm_build_time\"]
+
+[unstable]
+host-config = true
+target-applies-to-host = true
+";
+
     #[test]
     fn configurations() {
         let new = with_config("").unwrap();
-        assert_eq!(new, format!("[build]\n{CONFIG}"));
+        assert_eq!(new, NEW);
         assert_eq!(with_config(&new).unwrap(), new);
         let with_build = with_config("[net]\na = 1\n[build]\njobs = 1\n").unwrap();
-        assert_eq!(
-            with_build,
-            format!("[net]\na = 1\n[build]\n{CONFIG}jobs = 1\n")
-        );
-        let error = with_config("[build]\nrustc-wrapper = \"sccache\"\n").unwrap_err();
-        assert!(error.to_string().contains("cargo-cuda"), "{error}");
+        let start = "# Build scripts and procedural macros are compiled without the flags of kernels.\n\
+             target-applies-to-host = false\n\n[net]\na = 1\n[build]\n\
+             rustc-wrapper = \"cargo-cuda\"\nrustdoc = \"cuda-rustdoc\"\njobs = 1\n\n[host]\n";
+        assert!(with_build.starts_with(start), "{with_build}");
+        assert_eq!(with_config(&with_build).unwrap(), with_build);
+        for (text, key) in [
+            ("[build]\nrustc-wrapper = \"sccache\"\n", "rustc-wrapper"),
+            ("[host]\nrustflags=[]\n", "rustflags"),
+        ] {
+            let error = with_config(text).unwrap_err().to_string();
+            assert!(error.contains(&format!("`{key}`")), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_has_the_flag() {
+        let flag = format!("{:?}", flags::build_time());
+        assert!(CONFIG.iter().any(|(_, lines)| lines.contains(&flag)));
+        for (_, value) in flags::HOST_TABLE {
+            let lines = CONFIG.iter().filter(|(_, lines)| lines.contains(value));
+            assert!(lines.count() > 0, "{value}");
+        }
     }
 
     #[test]

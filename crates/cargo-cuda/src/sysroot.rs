@@ -58,6 +58,24 @@ pub fn key(root: &Path) -> String {
     format!("{:016x}", hasher.finish())
 }
 
+/// Returns the directory to pass as `--sysroot`, which may not exist.
+pub fn path(root: &Path) -> Result<PathBuf> {
+    Ok(folder(root)?.join("sysroot"))
+}
+
+/// Returns the target triple of the toolchain at `root`.
+pub fn host(root: &Path) -> Result<String> {
+    match find(root)? {
+        Some(sysroot) => Ok(sysroot.host),
+        None => Ok(host_and_commit(&pinned(rustc(root).as_os_str())?)?.0),
+    }
+}
+
+fn rustc(root: &Path) -> PathBuf {
+    root.join("bin")
+        .join(format!("rustc{}", std::env::consts::EXE_SUFFIX))
+}
+
 /// Returns the sysroot for a toolchain if it has been built.
 pub fn find(root: &Path) -> Result<Option<Sysroot>> {
     let folder = folder(root)?;
@@ -74,10 +92,7 @@ pub fn ensure(root: &Path) -> Result<Sysroot> {
     if let Some(sysroot) = find(root)? {
         return Ok(sysroot);
     }
-    let rustc = root
-        .join("bin")
-        .join(format!("rustc{}", std::env::consts::EXE_SUFFIX));
-    let toolchain = pinned(rustc.as_os_str())?;
+    let toolchain = pinned(rustc(root).as_os_str())?;
     let folder = folder(root)?;
     let _lock = cache::lock(&folder)?;
     if let Some(sysroot) = find(root)? {

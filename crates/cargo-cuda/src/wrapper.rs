@@ -1,13 +1,20 @@
 //! The wrappers of rustc and rustdoc.
 
 use crate::arguments::{self, Call, Kind};
-use crate::{backend, flags, sysroot};
+use crate::{backend, flags, project, sysroot};
 use anyhow::{Context, Result};
 use cuda_builder::internal::Toolchain;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+
+/// Changes whenever calls get other flags.
+const VERSION: u32 = 2;
+
+/// Names another wrapper of rustc, such as sccache, which compiles the crates without kernels. It
+/// would not know that the others depend on the contents of the backend.
+pub const INNER: &str = "CARGO_CUDA_RUSTC_WRAPPER";
 
 /// Runs rustc, or a driver such as clippy's, as cargo asks a `RUSTC_WRAPPER`: the first argument is
 /// the program.
@@ -18,18 +25,29 @@ pub fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
         .context("cargo-cuda: no program to wrap; `cargo cuda help` lists the commands")?;
     let call = Call::new(&arguments[programs..]);
     let root = sysroot::toolchain_root(rustc)?;
-    let mut command = Command::new(&arguments[0]);
-    command.args(&arguments[1..]);
     if call.kind == Kind::Version {
+        let mut command = Command::new(&arguments[0]);
+        command.args(&arguments[1..]);
         // A build without this program has other libraries. Cargo keeps the two apart by this line.
         sysroot::pinned(rustc)?;
         let output = command.output().with_context(|| failure(&command))?;
         std::io::stdout().write_all(&output.stdout)?;
         std::io::stderr().write_all(&output.stderr)?;
-        println!("cargo-cuda: {}", sysroot::key(&root));
+        println!("cargo-cuda: {} {VERSION}", sysroot::key(&root));
         return Ok(exit_code(output.status.code()));
     }
-    command.args(extra(&call, &root, || backend::ensure(&root))?);
+    let extra = extra(&call, &root, || backend::ensure(&root))?;
+    let with_kernels = extra.iter().any(|flag| flags::is_backend(flag));
+    let inner = std::env::var_os(INNER).filter(|wrapper| !wrapper.is_empty());
+    let mut command = match inner {
+        Some(wrapper) if call.kind != Kind::Query && !with_kernels => {
+            let mut command = Command::new(wrapper);
+            command.arg(&arguments[0]);
+            command
+        }
+        _ => Command::new(&arguments[0]),
+    };
+    command.args(&arguments[1..]).args(extra);
     become_command(&mut command)
 }
 
@@ -41,6 +59,8 @@ pub fn rustdoc(arguments: &[OsString]) -> Result<ExitCode> {
     // A doctest is compiled to code, documentation is not.
     let kind = match arguments.iter().any(|argument| argument == "--test") {
         _ if matches!(call.kind, Kind::Version | Kind::Query) => call.kind,
+        // Of a procedural macro, which links marked libraries.
+        _ if call.kind == Kind::BuildTime && project::has_host_flags() => Kind::Check,
         true => Kind::Codegen,
         false => Kind::Check,
     };
@@ -60,22 +80,36 @@ fn extra(
     root: &Path,
     backend: impl FnOnce() -> Result<std::path::PathBuf>,
 ) -> Result<Vec<String>> {
-    let sysroot = sysroot::ensure(root)?;
-    let foreign = |target: &OsString| target != OsStr::new(&sysroot.host);
-    if call.target.as_ref().is_some_and(foreign) {
-        // Kernels are compiled for the host's target only. Another one has its shipped library.
+    // Kernels are compiled for the host's target only. Another one has its shipped library.
+    if call.is_marked || call.target.is_some() && !is_host(call, root)? {
         return Ok(Vec::new());
     }
     let mut flags = match call.kind {
         Kind::Version | Kind::BuildTime => Vec::new(),
         Kind::Query => flags::query(),
         Kind::Check => flags::check(),
-        Kind::Codegen => flags::codegen(&backend()?),
+        Kind::Codegen if !call.dependencies.may_have_device_library() => flags::library(),
+        Kind::Codegen => flags::kernels(&backend()?),
     };
-    if !call.has_sysroot {
-        flags.push(flags::sysroot(&sysroot.path));
+    let sysroot = match call.kind {
+        // Checks link no library that a build links.
+        Kind::Version | Kind::Check => None,
+        // Its path suffices.
+        Kind::Query => Some(sysroot::path(root)?),
+        Kind::BuildTime | Kind::Codegen => Some(sysroot::ensure(root)?.path),
+    };
+    if let Some(sysroot) = sysroot
+        && !call.has_sysroot
+    {
+        flags.push(flags::sysroot(&sysroot));
     }
     Ok(flags)
+}
+
+/// Returns whether a call's target is the host.
+fn is_host(call: &Call, root: &Path) -> Result<bool> {
+    let host = sysroot::host(root)?;
+    Ok(call.target.as_deref() == Some(OsStr::new(&host)))
 }
 
 fn failure(command: &Command) -> String {

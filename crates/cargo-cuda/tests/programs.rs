@@ -1,6 +1,7 @@
 //! The programs `cargo-cuda` and `cuda-rustdoc`, run as users and cargo run them.
 
 use cuda_builder::internal::Toolchain;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
@@ -322,7 +323,8 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
         Err(error) => test_outcome::skip(format!("python3: {error}")),
     }
 
-    // A static library in a program in C, whose linker has nothing to complain about.
+    // A static library in a program in C, whose linker has nothing to complain about. The linker
+    // takes only those object files that other code refers to.
     let more = format!("[lib]\ncrate-type = [\"staticlib\"]\n{PROFILE}");
     let main = "#include <stdio.h>\nunsigned sum_of_changed(unsigned, unsigned, unsigned);\n\
                 int main(void) { printf(\"%u\\n\", sum_of_changed(1, 2, 3)); }\n";
@@ -333,15 +335,9 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
     let printed = on_emulator_with(&archive, &target, &["build"], &[TWO_ARCHS]);
     assert!(!printed.contains("error:"), "{printed}");
     let linked = Command::new("cc")
-        .args([
-            "main.c",
-            "-o",
-            "main",
-            "-Wl,--fatal-warnings",
-            "-Wl,--whole-archive",
-        ])
+        .args(["main.c", "-o", "main", "-Wl,--fatal-warnings,--gc-sections"])
         .arg(target.join("debug/libarchive.a"))
-        .args(["-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"])
+        .args(["-lm", "-lpthread", "-ldl"])
         .current_dir(&archive)
         .output()
         .unwrap();
@@ -708,13 +704,45 @@ fn what_is_missing_is_named(directory: &Path) {
         printed.contains(expected) && printed.contains("which does not exist"),
         "{printed}"
     );
-    // Type checks need no libnvvm. The backend compiles the libraries of procedural macros.
-    let without_libnvvm = [("CUDA_HOME", empty.to_str().unwrap())];
-    let printed = on_emulator_with(&project, &target, &["check"], &without_libnvvm);
-    assert!(
-        printed.contains("Finished") && !printed.contains("error:"),
-        "{printed}"
+    // Checks need neither backend nor libnvvm, not even for the libraries of procedural macros.
+    let target = directory.join("unbuilt");
+    let wrapper = directory.join("wrapper.sh");
+    let log = directory.join("wrapped");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> '{}'\nexec \"$@\"\n",
+        log.display()
     );
+    std::fs::write(&wrapper, script).unwrap();
+    std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let with_wrapper = ("RUSTC_WRAPPER", wrapper.to_str().unwrap());
+    let without_all = [&without_all[..], &[with_wrapper]].concat();
+    for command in [&["check"][..], &["clippy"], &["doc", "--no-deps"]] {
+        let printed = on_emulator_with(&project, &target, command, &without_all);
+        assert!(
+            printed.contains("Finished") && !printed.contains("error:"),
+            "{command:?}: {printed}"
+        );
+    }
+    // Another wrapper compiles the crates that have no kernels.
+    let printed = on_emulator_with(&project, &target, &["build"], &[with_wrapper]);
+    assert!(printed.contains("Finished"), "{printed}");
+    let wrapped = std::fs::read_to_string(&log).unwrap();
+    for part in [
+        "--crate-name syn ",
+        "--crate-name cust_core ",
+        "-Zalways-encode-mir",
+    ] {
+        assert!(wrapped.contains(part), "`{part}` is not in {wrapped}");
+    }
+    let kernels = wrapped
+        .lines()
+        .filter(|line| line.contains("--crate-name kernels "));
+    assert!(kernels.clone().count() > 0, "checks are wrapped: {wrapped}");
+    assert!(
+        kernels.clone().all(|line| !line.contains(",link ")),
+        "{wrapped}"
+    );
+    assert!(!wrapped.contains("-Zcodegen-backend"), "{wrapped}");
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

@@ -557,8 +557,9 @@ pub enum Error {
     /// device code.
     #[error(
         "launching the kernel `{kernel}`: the program has no embedded device code\n\
-        help: build it with `cargo cuda`, or launch the kernel from a module that `cuda_builder` \
-        built, with `Module::launch`"
+        help: build it with `cargo cuda`, or with cargo after `cargo cuda init` and without \
+        `RUSTC_WRAPPER`, or launch the kernel from a module that `cuda_builder` built, with \
+        `Module::launch`"
     )]
     NoDeviceCode {
         /// The kernel.

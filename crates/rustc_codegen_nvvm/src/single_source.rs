@@ -276,6 +276,7 @@ impl CodegenBackend for HostBackend {
     fn provide(&self, providers: &mut Providers) {
         self.llvm.provide(providers);
         threading::provide(providers);
+        threading::provide_for_others(providers);
         BEFORE.get_or_init(|| providers.queries);
         // A call of a function that is replaced on the device must remain a call in MIR. A function
         // that evaluates to a constant there has `#[rustc_no_mir_inline]`, and the host's backend

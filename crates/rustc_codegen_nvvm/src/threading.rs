@@ -22,12 +22,16 @@ use rustc_middle::mir::{
 };
 use rustc_middle::ty::{Ty, TyCtxt, TypeVisitableExt};
 use rustc_middle::util::Providers;
-use rustc_span::def_id::LocalDefId;
+use rustc_span::def_id::{DefId, LocalDefId};
 
 type OptimizedMir = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Body<'tcx>;
+type ForeignMir = for<'tcx> fn(TyCtxt<'tcx>, DefId) -> &'tcx Body<'tcx>;
 
 /// rustc's own passes, which run first.
 static BEFORE: OnceLock<OptimizedMir> = OnceLock::new();
+
+/// rustc's provider of the MIR of other crates.
+static OF_OTHERS: OnceLock<ForeignMir> = OnceLock::new();
 
 /// The maximum number of statements that are duplicated into a predecessor.
 const STATEMENTS: usize = 8;
@@ -40,24 +44,48 @@ pub(crate) fn provide(providers: &mut Providers) {
     BEFORE.get_or_init(|| providers.queries.optimized_mir);
     providers.queries.optimized_mir = |tcx, def_id| {
         let before = BEFORE.get().expect("set when the providers are");
+        thread(tcx, before(tcx, def_id))
+    };
+}
+
+/// Adds the pass to the MIR of other crates, which single-source sessions may have compiled without
+/// this backend. A body that has been through the pass does not change.
+pub(crate) fn provide_for_others(providers: &mut Providers) {
+    OF_OTHERS.get_or_init(|| providers.extern_queries.optimized_mir);
+    providers.extern_queries.optimized_mir = |tcx, def_id| {
+        let before = OF_OTHERS.get().expect("set when the providers are");
         let body = before(tcx, def_id);
-        if tcx.sess.mir_opt_level() < 2 || body.coroutine.is_some() {
-            return body;
-        }
-        let mut threaded = None;
-        for _ in 0..ROUNDS {
-            let current = threaded.as_ref().unwrap_or(body);
-            let found = find(tcx, current);
-            if found.is_empty() {
-                break;
-            }
-            apply(threaded.get_or_insert_with(|| body.clone()), found);
-        }
-        match threaded {
-            Some(threaded) => tcx.arena.alloc(threaded),
-            None => body,
+        match is_of_sysroot(tcx, def_id) {
+            true => body,
+            false => thread(tcx, body),
         }
     };
+}
+
+/// Returns whether an item belongs to the standard library.
+fn is_of_sysroot(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    let sysroot = tcx.sess.opts.sysroot.path();
+    let mut files = tcx.used_crate_source(def_id.krate).paths();
+    files.any(|file| file.starts_with(sysroot))
+}
+
+fn thread<'tcx>(tcx: TyCtxt<'tcx>, body: &'tcx Body<'tcx>) -> &'tcx Body<'tcx> {
+    if tcx.sess.mir_opt_level() < 2 || body.coroutine.is_some() {
+        return body;
+    }
+    let mut threaded = None;
+    for _ in 0..ROUNDS {
+        let current = threaded.as_ref().unwrap_or(body);
+        let found = find(tcx, current);
+        if found.is_empty() {
+            break;
+        }
+        apply(threaded.get_or_insert_with(|| body.clone()), found);
+    }
+    match threaded {
+        Some(threaded) => tcx.arena.alloc(threaded),
+        None => body,
+    }
 }
 
 /// An edge to redirect: the jump from `from` through `through` is redirected to `to`.
