@@ -34,13 +34,31 @@ pub trait Instance {
     fn mark();
 }
 
-/// Marks a kernel instance; does nothing at run time. Where the host's code contains an instance of
-/// this function, the compiler creates the kernel `_entry`, which the host finds by the type `H`.
+/// Marks a kernel instance. Where the host's code contains an instance of this function, the
+/// compiler creates the kernel `_entry`, which the host finds by the type `H`.
 #[cfg(nvvm_single_source)]
 #[doc(hidden)]
 #[nvvm::instance]
 #[inline(never)]
-pub fn mark_instance<H: 'static, E>(_entry: E) {}
+pub fn mark_instance<H: 'static, E>(_entry: E) {
+    link_image();
+}
+
+#[cfg(nvvm_single_source)]
+unsafe extern "C" {
+    /// The records of the device code of the crate that code with this name is compiled in.
+    #[nvvm::image]
+    static IMAGE: u8;
+}
+
+/// Makes the linker add the device code of the crate that this call is compiled in. A linker takes
+/// an object file from a static library only for a symbol that other code refers to.
+#[cfg(nvvm_single_source)]
+#[doc(hidden)]
+#[inline(always)]
+pub fn link_image() {
+    core::hint::black_box(&raw const IMAGE);
+}
 
 /// Creates the arguments of a kernel that is an associated function, `_entry`, with parameters of
 /// the types `P`.

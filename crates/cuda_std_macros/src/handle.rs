@@ -169,6 +169,18 @@ pub fn expand(
                 ::core::option::Option::Some([#x, #y, #z]);
         }
     });
+    // An instance of a generic kernel is in the device code of the crate that marks it.
+    let link = (!is_generic(&function.sig)).then(|| {
+        quote! {
+            ::cuda_std::single_source! {
+                // Inlined into another crate, it would refer to that crate's device code.
+                #[inline(never)]
+                fn link() {
+                    ::cuda_std::kernel::link_image();
+                }
+            }
+        }
+    });
     let package = crate::names::package();
     // A generic kernel is part of a single-source program, in which one compilation produces both
     // sides.
@@ -206,6 +218,7 @@ pub fn expand(
                 const PACKAGE: &'static ::core::primitive::str = #package;
                 const SIGNATURE: &'static ::core::primitive::str = #signature;
                 #block_size
+                #link
             }
 
             #[cfg(not(target_arch = "nvptx64"))]

@@ -67,6 +67,11 @@ pub unsafe trait Kernel: 'static {
     const SIGNATURE: &'static str;
     /// The block size, if the kernel fixes it: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
+
+    /// Refers to the embedded device code that has the kernel, so that a linker adds it to the
+    /// program.
+    #[doc(hidden)]
+    fn link() {}
 }
 
 /// A kernel that can run on the CPU.

@@ -5,6 +5,9 @@
 //! code that ptxas produced may follow the PTX's record. The linker concatenates the records of all
 //! crates and defines the section's bounds as `__start_nvvm_modules` and `__stop_nvvm_modules`,
 //! from which the host library reads them.
+//!
+//! Code that launches a kernel refers to the symbol of its crate's records (`cuda_std`'s static with
+//! the attribute `image`), so a linker takes the object from a static library.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -290,6 +290,18 @@ impl CodegenBackend for HostBackend {
             }
             attrs
         };
+        // Code that launches a kernel refers to the image of the crate that it is compiled in.
+        providers.queries.symbol_name = |tcx, instance| match instance.def {
+            InstanceKind::Item(def_id)
+                if tcx.is_foreign_item(def_id) && tool_attributes::has(tcx, def_id, "image") =>
+            {
+                SymbolName::new(tcx, &embed::symbol(tcx))
+            }
+            _ => {
+                let before = BEFORE.get().expect("set when the providers are");
+                (before.symbol_name)(tcx, instance)
+            }
+        };
         // The linker extracts an object from an rlib only if something references it.
         providers.queries.exported_non_generic_symbols = |tcx, krate| {
             let before = BEFORE.get().expect("set when the providers are");

@@ -236,6 +236,7 @@ pub(crate) fn own_kernel<K: KernelType>(
     {
         return Ok(&found.function);
     }
+    K::link();
     let found = find(context, handle, K::NAME, K::PACKAGE)?;
     // On a thread that is exiting, the access fails, and each launch looks the kernel up again.
     let _ = RECENT.try_with(|recent| recent[place].set(Some(found)));
@@ -353,6 +354,7 @@ impl Module {
     /// Returns the errors of [`Stream::launch`](crate::stream::Stream::launch) that concern the
     /// module, and [`Error::NoContext`] without a context.
     pub fn own<K: KernelType>() -> CudaResult<Module> {
+        K::link();
         let context = Context::current("loading a module of the program")?;
         let program = program();
         if program.images.is_empty() {
