@@ -103,9 +103,9 @@ pub unsafe trait OnCpu: Kernel {
 /// `DeviceSlice<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, and `&mut DeviceBuffer<T>` or
 /// `DeviceSliceMut<T>` for output types.
 ///
-/// Slices, arrays, `Vec`s and values in host memory are passed to the same parameters. The launch
-/// copies `&[T]`, `&[T; N]` and `&Vec<T>` (for `&[T]`), and `&T` (for `&T`), to the device. It
-/// copies `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` (for output types), and `&mut u32` (for
+/// Slices, arrays, `Vec`s, strings and values in host memory are passed to the same parameters. The
+/// launch copies `&[T]`, `&[T; N]` and `&Vec<T>` (for `&[T]`), `&str` and `&String` (for `&str`),
+/// and `&T` (for `&T`), to the device. It copies `&mut [T]`, `&mut [T; N]` and `&mut Vec<T>` (for output types), and `&mut u32` (for
 /// `&AtomicU32`), to the device and back.
 ///
 /// # Safety
@@ -118,8 +118,8 @@ pub unsafe trait OnCpu: Kernel {
     label = "the kernel's parameter is `{P}`",
     note = "pass `&DeviceBuffer<T>` for `&[T]`, `&DeviceBox<T>` for `&T`, `&mut DeviceBuffer<T>` \
             for `PerThread<T>` or `&[AtomicT]`, and values of other types as they are",
-    note = "slices, arrays, `Vec`s and values in host memory are copied: `&[T]` for `&[T]`, `&T` for `&T`, \
-            `&mut [T]` for `PerThread<T>` or `&[AtomicT]`, and `&mut u32` for `&AtomicU32`",
+    note = "slices, arrays, `Vec`s and values in host memory are copied: `&[T]` for `&[T]`, `&str` for \
+            `&str`, `&T` for `&T`, `&mut [T]` for `PerThread<T>` or `&[AtomicT]`, and `&mut u32` for `&AtomicU32`",
     note = "structs and enums passed by value must be `DeviceCopy`, which can be derived"
 )]
 pub unsafe trait Argument<P> {
@@ -567,6 +567,27 @@ host_arguments! {
 #[cfg(not(target_arch = "nvptx64"))]
 host_arguments! {
     [] alloc::vec::Vec<T>;
+}
+
+// SAFETY: the bytes are copied, and the copy exists until the launch completes.
+unsafe impl<'h: 'p, 'p> Argument<&'p str> for &'h str {
+    type Passed = HostSlice<'h, u8>;
+
+    #[inline]
+    fn into_passed(self) -> HostSlice<'h, u8> {
+        HostSlice(self.as_bytes())
+    }
+}
+
+// SAFETY: as above.
+#[cfg(not(target_arch = "nvptx64"))]
+unsafe impl<'h: 'p, 'p> Argument<&'p str> for &'h alloc::string::String {
+    type Passed = HostSlice<'h, u8>;
+
+    #[inline]
+    fn into_passed(self) -> HostSlice<'h, u8> {
+        HostSlice(self.as_bytes())
+    }
 }
 
 /// Returns a value's bytes, including padding.

@@ -64,8 +64,8 @@ fn main() {
     //~^ ERROR type mismatch resolving
     //~| ERROR type mismatch resolving
     //~| NOTE expected `u32`, found `f32`
-    let _ = length::args("text", &mut ns);
-    //~^ ERROR `&str` cannot be passed to a kernel's parameter `&str`
+    let _ = length::args(b"text", &mut ns);
+    //~^ ERROR `&[u8; 4]` cannot be passed to a kernel's parameter `&str`
     let _ = lengths::args(&[String::new()], &mut ns);
     //~^ ERROR `String` cannot be copied to a device: it is not `DeviceCopy`
     let _ = counted::args(&Rc::new(1), &mut ns);
