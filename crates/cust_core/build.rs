@@ -6,7 +6,8 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-env-changed=RUSTC");
+    // Not the variable RUSTC: cargo runs this script again for another version of the compiler, and
+    // `cargo cuda` sets the variable where plain cargo does not.
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = Command::new(rustc).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
