@@ -73,21 +73,29 @@ fn search<'tcx>(
                 search(tcx, ty, Some((closure, name)))
             })
         }
-        _ if is_device_copy(tcx, ty) => Ok(()),
+        _ if is_device_copy(tcx, ty::ParamEnv::empty(), ty) => Ok(()),
         _ => Err(Refused { ty, capture }),
     }
 }
 
-fn is_device_copy<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
+/// Returns whether a type implements `cust_core::DeviceCopy`.
+pub(crate) fn is_device_copy<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    param_env: ty::ParamEnv<'tcx>,
+    ty: Ty<'tcx>,
+) -> bool {
+    let mode = match param_env.is_empty() {
+        true => TypingMode::PostAnalysis,
+        false => TypingMode::non_body_analysis(),
+    };
     let crates = tcx.crates(()).iter().copied();
     let mut cores = crates.filter(|&cnum| tcx.crate_name(cnum).as_str() == "cust_core");
     cores.any(|cnum| {
         let mut traits = tcx.traits(cnum).iter();
         let name = |def_id: &&DefId| tcx.item_name(**def_id).as_str() == "DeviceCopy";
         traits.find(name).is_some_and(|&device_copy| {
-            let infcx = tcx.infer_ctxt().build(TypingMode::PostAnalysis);
-            let env = ty::ParamEnv::empty();
-            let result = infcx.type_implements_trait(device_copy, [ty], env);
+            let infcx = tcx.infer_ctxt().build(mode);
+            let result = infcx.type_implements_trait(device_copy, [ty], param_env);
             result.must_apply_modulo_regions()
         })
     })

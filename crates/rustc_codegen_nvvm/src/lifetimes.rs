@@ -16,7 +16,7 @@ use rustc_span::def_id::{CRATE_DEF_ID, DefId};
 use rustc_trait_selection::regions::OutlivesEnvironmentBuildExt;
 use rustc_trait_selection::traits::ObligationCtxt;
 
-use crate::diagnostics;
+use crate::{diagnostics, generic_arguments, markers};
 
 /// The number of types in one parameter above which the parameter is rejected: only an infinitely
 /// recursive type has as many.
@@ -28,8 +28,7 @@ enum Refused<'tcx> {
     Static(Region<'tcx>),
     /// It contains a function pointer, an address in the host's code.
     FnPointer(Ty<'tcx>),
-    /// It contains an associated type that depends on the instance, which could be a `'static`
-    /// reference.
+    /// It is an associated type that depends on the instance, which could be a `'static` reference.
     Associated(Ty<'tcx>),
     /// It contains more than [`MOST_TYPES`] types.
     Endless,
@@ -44,14 +43,20 @@ pub(crate) fn check(tcx: TyCtxt<'_>, kernel: DefId) {
     let infcx = tcx.infer_ctxt().build(TypingMode::non_body_analysis());
     let inputs = sig.inputs().iter().copied();
     let outlives = OutlivesEnvironment::new(&infcx, CRATE_DEF_ID, param_env, inputs);
+    let constants = markers::grid_constants(tcx, kernel);
     for (index, &ty) in sig.inputs().iter().enumerate() {
+        let passed = match *ty.kind() {
+            ty::Ref(_, value, _) if constants.contains(&index) => value,
+            _ => ty,
+        };
         let mut search = Search {
             tcx,
             param_env,
             outlives: &outlives,
             seen: FxHashSet::default(),
         };
-        if let Err(refused) = search.value(ty, true) {
+        let result = (search.associated(passed)).and_then(|()| search.value(ty, true));
+        if let Err(refused) = result {
             report(
                 tcx,
                 diagnostics::parameter_span(tcx, kernel, index),
@@ -111,11 +116,10 @@ fn report(tcx: TyCtxt<'_>, span: Span, refused: Refused<'_>) {
             "pass a number, and `match` on it in the kernel",
         ),
         Refused::Associated(ty) => (
-            "a kernel's parameter cannot hold an associated type of a type parameter: it may be a \
-             `'static` reference"
+            "a kernel's parameter cannot be an associated type that may be a `'static` reference"
                 .to_owned(),
-            format!("`{ty}` is part of this type"),
-            "make it a type parameter: `fn kernel<M: Model<State = S>, S: Copy>(state: S)`",
+            format!("`{ty}` is not known to be `DeviceCopy`"),
+            "add the bound `DeviceCopy` to the associated type",
         ),
         Refused::Endless => (
             format!("a kernel's parameter cannot consist of more than {MOST_TYPES} types"),
@@ -176,24 +180,47 @@ impl<'tcx> Search<'_, 'tcx> {
         }
     }
 
+    /// Checks a parameter whose type is an associated type. The host would pass a buffer to it if the
+    /// instance's type is a reference, and no reference is `DeviceCopy`. Within another type, the
+    /// host's arguments must be `DeviceCopy`, as for type parameters.
+    fn associated(&self, ty: Ty<'tcx>) -> Result<(), Refused<'tcx>> {
+        if !matches!(ty.kind(), ty::Alias(..)) {
+            return Ok(());
+        }
+        let resolved = self.resolve(ty);
+        match resolved.kind() {
+            ty::Alias(..)
+                if resolved.has_non_region_param()
+                    && !generic_arguments::is_device_copy(self.tcx, self.param_env, resolved) =>
+            {
+                Err(Refused::Associated(resolved))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Searches a type that may contain associated types.
     fn alias(&mut self, ty: Ty<'tcx>, here: bool) -> Result<(), Refused<'tcx>> {
         if !ty.has_aliases() {
             return self.value(ty, here);
         }
         self.regions(ty)?;
+        let resolved = self.resolve(ty);
+        match resolved.kind() {
+            ty::Alias(..) => Ok(()),
+            _ => self.value(resolved, here),
+        }
+    }
+
+    /// Replaces an associated type by the type that it is, as far as the kernel's bounds tell.
+    fn resolve(&self, ty: Ty<'tcx>) -> Ty<'tcx> {
         let infcx = self.tcx.infer_ctxt().build(TypingMode::non_body_analysis());
         let ocx = ObligationCtxt::new(&infcx);
         let cause = ObligationCause::dummy();
         let normalized = ocx.normalize(&cause, self.param_env, ty::Unnormalized::new_wip(ty));
         // Errors here are errors of the type's definition, which rustc has reported.
         let _ = ocx.evaluate_obligations_error_on_ambiguity();
-        let resolved = infcx.deeply_resolve_via_unification_table(normalized);
-        match resolved.kind() {
-            ty::Alias(..) if resolved.has_non_region_param() => Err(Refused::Associated(resolved)),
-            ty::Alias(..) => Ok(()),
-            _ => self.value(resolved, here),
-        }
+        infcx.deeply_resolve_via_unification_table(normalized)
     }
 
     /// Searches the lifetimes that a type names, such as the arguments of a `struct`.

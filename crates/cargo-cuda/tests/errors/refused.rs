@@ -24,7 +24,12 @@ pub trait Keep {
 }
 
 #[kernel]
-pub fn keep<K: Keep>(slice: K::Slice) { //~ ERROR a kernel's parameter cannot hold an associated type of a type parameter
+pub fn keep<K: Keep>(slice: K::Slice) { //~ ERROR a kernel's parameter cannot be an associated type that may be a `'static` reference
+    let _ = slice;
+}
+
+#[kernel]
+pub fn keep_constant<K: Keep>(#[grid_constant] slice: &K::Slice) { //~ ERROR a kernel's parameter cannot be an associated type that may be a `'static` reference
     let _ = slice;
 }
 

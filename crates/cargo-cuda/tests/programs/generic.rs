@@ -161,6 +161,32 @@ impl Step for Add2 {
     }
 }
 
+/// A kernel in a trait, with parameters of an associated type.
+trait Automaton: DeviceCopy + 'static {
+    type Cell: DeviceCopy;
+
+    fn next(&self, left: Self::Cell, cell: Self::Cell) -> Self::Cell;
+
+    #[kernel(associated)]
+    fn advance(self, border: Self::Cell, from: &[Self::Cell], mut to: PerThread<Self::Cell>) {
+        for (i, to) in to.own() {
+            let left = i.checked_sub(1).map_or(border, |left| from[left]);
+            *to = self.next(left, from[i]);
+        }
+    }
+}
+
+#[derive(Clone, Copy, DeviceCopy)]
+struct Parity<const N: usize>;
+
+impl<const N: usize> Automaton for Parity<N> {
+    type Cell = [bool; N];
+
+    fn next(&self, left: [bool; N], cell: [bool; N]) -> [bool; N] {
+        std::array::from_fn(|i| left[i] != cell[i])
+    }
+}
+
 /// Calls a kernel with any closure, and compares with the closure's results here.
 fn check<F: Fn(f32) -> f32 + Copy + 'static>(
     stream: &Stream,
@@ -244,6 +270,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(numbers_after, [0, 1, 2, 16, 4, 4, 5, 34]);
     cust::launch_cpu((1, 2), Line::map_slope_args(&[line; 2], |slope| slope as u8 + 1, &mut slopes))?;
     assert_eq!(slopes, [3, 3]);
+
+    let (from, mut to) = ([[true, false], [true, true], [false, true]], [[false; 2]; 3]);
+    stream.launch((1, 32), Parity.advance_args([false, true], &from, &mut to))?;
+    assert_eq!(to, [[true, true], [false, true], [true, false]]);
 
     // Instances in the library: one that it launches itself, and those of its generic functions.
     assert_eq!(kernels::halved(&stream, &xs)?[3], 1.5);
