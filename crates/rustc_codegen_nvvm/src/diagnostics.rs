@@ -52,7 +52,18 @@ fn in_library<'tcx>(
             format!("it needs {what}, which a GPU does not have"),
         );
         call.add_chain(&mut diag);
-        diag.help(host_only(cx));
+        // The only use of the host by `std`'s maps and sets.
+        let called = call.called.trim_start_matches(['`', '<']);
+        let has_random_keys = ["collections::Hash", "hash::RandomState", "hash::random"]
+            .iter()
+            .any(|path| called.trim_start_matches("std::").starts_with(path));
+        diag.help(match has_random_keys {
+            true => {
+                "its hasher has random keys from the host: use a `BTreeMap`, or a fixed hasher, as \
+                 in `HashMap::<K, V, BuildHasherDefault<DefaultHasher>>::default()`"
+            }
+            false => host_only(cx),
+        });
         diag.emit();
     }
     true

@@ -2,6 +2,7 @@
 //@ no-snapshot
 
 use cuda_std::prelude::*;
+use std::collections::HashMap;
 use std::io::Read;
 
 fn length(path: &str) -> u32 {
@@ -40,6 +41,14 @@ fn down(n: usize) -> u32 {
 #[kernel]
 pub fn recursive(mut to: PerThread<u32>) {
     to.each(|i, to| *to = down(i));
+}
+
+/// The default hasher of maps.
+#[kernel]
+pub fn hashed(mut to: PerThread<usize>) {
+    to.each(|i, to| *to = HashMap::from([(i, 1), (3, 1)]).len());
+    //~^ ERROR works only on the host
+    //~| HELP its hasher has random keys from the host
 }
 
 /// An instance of a generic kernel whose closure needs the host.
