@@ -211,7 +211,7 @@ mod tests {
     fn dependencies() {
         let may_have_device_library = |text| call(text).dependencies.may_have_device_library();
         for text in [
-            "--crate-name a a.rs --extern proc_macro",
+            "--crate-name a a.rs --extern b",
             "--crate-name a a.rs --extern=noprelude:b=/nonexistent/libb.rlib",
             "--crate-name a a.rs --extern cuda_std=/t/libcuda_std-0.rmeta",
             "--crate-name cuda_std a.rs",
