@@ -560,6 +560,21 @@ fn a_new_project_runs(directory: &Path) {
         printed.contains("the CPU gave what the device gives"),
         "{printed}"
     );
+    // CPU programs whose loops became kernels.
+    for (source, expected) in [
+        (
+            include_str!("programs/interpreter.rs"),
+            "the interpreter gave what it gives on the host",
+        ),
+        (
+            include_str!("programs/bodies.rs"),
+            "the bodies are where the host has them",
+        ),
+    ] {
+        std::fs::write(project.join("src/main.rs"), source).unwrap();
+        let printed = run();
+        assert!(printed.contains(expected), "{printed}");
+    }
     // Safe code that tries to break the libraries' guarantees.
     let source = include_str!("programs/attacks.rs");
     std::fs::write(project.join("src/main.rs"), source).unwrap();
