@@ -22,6 +22,7 @@ mod dead;
 mod frames;
 mod halves;
 mod inline_panics;
+mod join;
 mod lexer;
 mod locs;
 mod narrow;
@@ -46,6 +47,7 @@ pub use halves::join_halves;
 use std::collections::HashSet;
 
 use inline_panics::inline_panics;
+pub use join::join;
 pub use locs::{LocKey, each_loc};
 pub use narrow::widen_narrow;
 pub use no_return::exit_after_panics;
