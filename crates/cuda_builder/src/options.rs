@@ -291,6 +291,14 @@ impl CudaBuilder {
         self.backend_option("frame-warning", bytes_or_off(bytes))
     }
 
+    /// Compiles optimized modules of more than `instructions` instructions in parallel: libnvvm
+    /// splits the module after inlining. The default is 200,000. `None` turns this off.
+    #[must_use]
+    pub fn split_above(self, instructions: Option<usize>) -> Self {
+        let limit = instructions.map_or_else(|| "off".to_owned(), |limit| limit.to_string());
+        self.backend_option("split-above", limit)
+    }
+
     /// Writes the output of every stage of the backend to a directory.
     #[must_use]
     pub fn dump(self, folder: impl AsRef<Path>) -> Self {
@@ -401,6 +409,7 @@ mod tests {
             .move_checks(false)
             .share_slots(None)
             .frame_warning(Some(1 << 20))
+            .split_above(Some(1000))
             // For tests of the compiler: it has no method of its own.
             .backend_option("roots", "all");
         let given = &builder.backend_options;
@@ -414,6 +423,7 @@ mod tests {
             "leave-unoptimized=<aasb>::c",
             "share-slots=off",
             "frame-warning=1048576",
+            "split-above=1000",
         ] {
             assert!(
                 flags.contains(&format!("-Cllvm-args=--{flag}")),

@@ -43,6 +43,10 @@ pub struct Options {
     pub prec_div: bool,
     /// Whether `f32` square roots are correctly rounded instead of approximate.
     pub prec_sqrt: bool,
+    /// Whether libnvvm splits the module after its interprocedural passes, and compiles the parts
+    /// on all processors. The result is then a sequence of PTX modules, in an order that varies;
+    /// `ptx::join` makes one module of them. Not all versions of libnvvm have the option.
+    pub split: bool,
 }
 
 /// Options that disable or limit passes of libnvvm 13.0 that miscompile or do not terminate.
@@ -104,6 +108,7 @@ impl Options {
             ftz: false,
             prec_div: true,
             prec_sqrt: true,
+            split: false,
         }
     }
 
@@ -128,6 +133,15 @@ impl Options {
             (DebugInfo::LineInfo | DebugInfo::Full, _) => {
                 args.push("-generate-line-info".to_owned());
             }
+        }
+        if self.split {
+            // With one thread, libnvvm does not split the module.
+            let threads =
+                std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+            args.push(format!("-split-compile-extended={threads}"));
+            // "Memory Space Optimization" would copy functions in each part, once for each
+            // combination of their parameters' state spaces: 13 % more code in rhai.
+            args.extend(["-Xopt".to_owned(), "-do-clone-for-ip-msp=0".to_owned()]);
         }
         let of_dialect = match self.arch.dialect() {
             Dialect::Llvm7 => SWITCHED_OFF_IN_LLVM7,
@@ -171,6 +185,7 @@ mod tests {
             ftz: true,
             prec_div: false,
             prec_sqrt: false,
+            split: false,
         };
         assert_eq!(
             options.to_args().join(" "),
@@ -187,5 +202,15 @@ mod tests {
                 .contains(&"-generate-line-info".to_owned())
         );
         assert!(!options.to_args().contains(&"-g".to_owned()));
+        let splits = |options: &Options| {
+            let threads = options
+                .to_args()
+                .iter()
+                .find_map(|arg| arg.strip_prefix("-split-compile-extended=")?.parse().ok());
+            threads.is_some_and(|count: usize| count >= 2)
+        };
+        assert!(!splits(&options));
+        options.split = true;
+        assert!(splits(&options));
     }
 }

@@ -4,13 +4,16 @@
 //! libnvvm reports its progress. A function that exceeds its limit is marked `optnone`, and
 //! compilation starts over. After [`STRIKES`] such functions, or after [`PROGRAM`], all large
 //! functions are marked, and finally the whole program.
+//!
+//! libnvvm splits a large program into parts and compiles these in parallel, except while it reports
+//! its progress: the reports of several threads could not be told apart.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
-use nvvm_ir::{Dialect, Func, Module};
+use nvvm_ir::{Dialect, Func, Linkage, Module};
 use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_session::Session;
 use rustc_session::config::DebugInfo;
@@ -38,8 +41,7 @@ const PROGRAM: Duration = Duration::from_secs(60);
 
 /// Returns the CPU time granted for the size of a program. libnvvm 13.0 optimizes 4,000 to 8,000
 /// instructions per second in programs that compile normally; this is a quarter of that rate.
-fn for_size(module: &Module) -> Duration {
-    let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
+fn for_size(instructions: usize) -> Duration {
     Duration::from_millis(instructions as u64)
 }
 
@@ -57,6 +59,8 @@ pub(crate) struct Libnvvm<'a> {
     krate: &'a str,
     toolkit: cuda_toolkit::Toolkit,
     cache: PtxCache,
+    /// Modules with more instructions than this are split.
+    split_above: Option<usize>,
 }
 
 /// Which functions are optimized, and within which limits.
@@ -117,6 +121,7 @@ impl<'a> Libnvvm<'a> {
             krate,
             toolkit: find_toolkit(options),
             cache,
+            split_above: options.split_above,
         }
     }
 
@@ -131,9 +136,12 @@ impl<'a> Libnvvm<'a> {
             OptLevel::O0 => Level::Unbounded,
             _ => Level::Unwatched,
         };
-        let for_size = for_size(module);
+        let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
+        let for_size = for_size(instructions);
+        self.options.split = splits(&self.options, instructions, self.split_above);
         // The cache key of the original program, with no function marked.
         let mut first = None;
+        let mut warned = false;
         loop {
             let text = self
                 .sess
@@ -148,9 +156,22 @@ impl<'a> Libnvvm<'a> {
             let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => {
-                    // A program with marked functions is not cached, so that its warnings appear
-                    // again.
-                    if original == key {
+                    let ptx = if self.options.split {
+                        dumper.dump("parts.ptx", || String::from_utf8_lossy(&ptx).into_owned());
+                        match join(&ptx, module) {
+                            Ok(joined) => joined.into_bytes(),
+                            Err(error) => {
+                                toolkit::parts_not_joined(self.sess, &error);
+                                self.options.split = false;
+                                warned = true;
+                                continue;
+                            }
+                        }
+                    } else {
+                        ptx
+                    };
+                    // A program with a warning is not cached, so that the warning appears again.
+                    if original == key && !warned {
                         self.cache.store(key, &ptx);
                     }
                     return Some(ptx);
@@ -158,6 +179,7 @@ impl<'a> Libnvvm<'a> {
                 Outcome::TookLong => self.lower_level(module, &mut level, None),
                 Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
             }
+            self.options.split = false;
         }
     }
 
@@ -169,7 +191,12 @@ impl<'a> Libnvvm<'a> {
             libdevice.map(|found| &*found.path),
         ];
         let files: Vec<&Path> = files.into_iter().flatten().collect();
-        ptx_cache::key(text, &self.options.to_args(), &files)
+        let mut options = self.options.clone();
+        // The result does not depend on the number of threads.
+        options.split = false;
+        let mut args = options.to_args();
+        args.push(format!("split-above={:?}", self.split_above));
+        ptx_cache::key(text, &args, &files)
     }
 
     /// Chooses which functions to leave unoptimized next, and warns.
@@ -210,7 +237,7 @@ impl<'a> Libnvvm<'a> {
         }
     }
 
-    fn attempt(&self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
+    fn attempt(&mut self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
         let found = &self.toolkit.libdevice;
         let libdevice = found.as_ref().and_then(|found| fs::read(&found.path).ok());
         if libdevice.is_none()
@@ -233,12 +260,43 @@ impl<'a> Libnvvm<'a> {
         })();
         match result {
             Ok(outcome) => Some(outcome),
+            // Not all versions of libnvvm can split modules.
+            Err(nvvm::Error::Compile {
+                status: nvvm::Status::InvalidOption,
+                ..
+            }) if self.options.split => {
+                self.options.split = false;
+                self.attempt(text, bound)
+            }
             Err(err) => {
                 toolkit::refused(self.sess, &err, text);
                 None
             }
         }
     }
+}
+
+/// Returns whether libnvvm splits a module. It never splits an unoptimized one: libnvvm splits
+/// after its optimizations, and `ptx::join` does not join debug information of variables.
+fn splits(options: &nvvm::Options, instructions: usize, above: Option<usize>) -> bool {
+    options.opt_level != OptLevel::O0
+        && options.debug != nvvm::DebugInfo::Full
+        && above.is_some_and(|limit| instructions > limit)
+}
+
+/// Makes one module of the PTX of the parts of a module.
+fn join(ptx: &[u8], module: &Module) -> Result<String, ptx::Error> {
+    let text = String::from_utf8_lossy(ptx);
+    let renamed = nvvm_ir::write::symbol_names(module);
+    let name = |value, name: &'_ str| renamed.get(&value).map_or(name, String::as_str).to_owned();
+    let funcs = module.funcs().map(|func| module.func(func));
+    let globals = module.globals().map(|global| module.global(global));
+    let visible = (funcs.map(|data| (data.linkage, data.value, &data.name)))
+        .chain(globals.map(|data| (data.linkage, data.value, &data.name)))
+        .filter(|&(linkage, ..)| linkage != Linkage::Internal)
+        .map(|(_, value, own)| name(value, own))
+        .collect();
+    ptx::join(&text, &visible, &module.asm.join("\n"))
 }
 
 /// Marks the functions that the options exclude from optimization.
@@ -292,6 +350,22 @@ fn leave_unoptimized(module: &mut Module, func: Func) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_large_optimized_modules_are_split() {
+        let mut options = nvvm::Options::new(nvvm::Arch::SM_90);
+        options.opt_level = OptLevel::O3;
+        assert!(splits(&options, 1001, Some(1000)));
+        assert!(!splits(&options, 1000, Some(1000)));
+        assert!(!splits(&options, 1001, None));
+        options.debug = nvvm::DebugInfo::LineInfo;
+        assert!(splits(&options, 1, Some(0)));
+        options.debug = nvvm::DebugInfo::Full;
+        assert!(!splits(&options, 1, Some(0)));
+        options.debug = nvvm::DebugInfo::None;
+        options.opt_level = OptLevel::O0;
+        assert!(!splits(&options, 1, Some(0)));
+    }
 
     #[test]
     fn paths_have_no_white_space_and_no_hash() {

@@ -54,6 +54,8 @@ pub(crate) struct Options {
     pub share_slots: Option<u64>,
     /// Stack frames of more than this many bytes cause a warning.
     pub frame_warning: Option<u64>,
+    /// libnvvm compiles optimized modules with more instructions than this in parts.
+    pub split_above: Option<usize>,
     /// The items from which lowering starts.
     pub roots: Roots,
 }
@@ -169,6 +171,14 @@ const TABLE: &[Row] = &[
         set: |options, value| options.frame_warning = value.parse().ok(),
     },
     Row {
+        name: "split-above",
+        value: "N|off",
+        default: "200000",
+        doc: "let libnvvm split optimized modules of more than N instructions, and compile the parts \
+              in parallel",
+        set: |options, value| options.split_above = value.parse().ok(),
+    },
+    Row {
         name: "roots",
         value: "kernels|all",
         default: "kernels",
@@ -192,7 +202,9 @@ impl Row {
 
     fn accepts(&self, value: &str) -> bool {
         match self.choices() {
-            _ if self.value == "BYTES|off" => value == "off" || value.parse::<u64>().is_ok(),
+            _ if matches!(self.value, "BYTES|off" | "N|off") => {
+                value == "off" || value.parse::<u64>().is_ok()
+            }
             Some(mut choices) => choices.any(|choice| choice == value),
             None if self.value == "N" => value.parse::<usize>().is_ok(),
             None => !value.is_empty(),
@@ -595,6 +607,16 @@ mod tests {
                 panic!()
             };
             assert_eq!(options.share_slots, limit);
+        }
+        for (args, limit) in [
+            ("", Some(200_000)),
+            ("--split-above=0", Some(0)),
+            ("--split-above=off", None),
+        ] {
+            let Ok(Request::Compile(options)) = parse_str(args) else {
+                panic!()
+            };
+            assert_eq!(options.split_above, limit);
         }
     }
 

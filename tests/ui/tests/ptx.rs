@@ -475,6 +475,34 @@ fn is_atomic(name: &str) -> bool {
     }
 }
 
+/// Splitting changes only optimized modules above the limit, always in the same way.
+#[test]
+fn only_large_optimized_modules_are_split() {
+    let source = directory().join("attributes.rs");
+    for arch in ["sm_75", "sm_100"] {
+        let compile = |opt_level, limit| {
+            let options = format!("--split-above={limit}");
+            compile_with(&source, arch, opt_level, &options).ptx
+        };
+        assert_eq!(compile(0, "0"), compile(0, "off"), "without optimization");
+        let whole = compile(3, "off");
+        assert_eq!(compile(3, "100000"), whole, "a small module");
+        let split = compile(3, "0");
+        assert_ne!(split, whole, "a module above the limit");
+        assert_eq!(split, compile(3, "0"), "the order of the parts");
+        let entries = |ptx: &str| {
+            let module = Module::parse(ptx).expect("it is PTX");
+            let mut names: Vec<String> = functions(&module)
+                .filter(|function| function.entry)
+                .map(|function| function.name.to_owned())
+                .collect();
+            names.sort_unstable();
+            names
+        };
+        assert_eq!(entries(&split), entries(&whole));
+    }
+}
+
 #[test]
 fn atomics_have_their_orders_and_scopes() {
     let kernels = atomic_kernels();

@@ -172,6 +172,15 @@ pub(crate) fn our_fault(diag: &mut Diag<'_>) {
 const OUR_FAULT: &str = "this is a bug in the codegen backend";
 const DUMP: &str = "`-Cllvm-args=--dump=DIR` writes every stage of the module to a directory";
 
+/// Warns that the parts of a split module could not be joined: it is compiled whole.
+pub(crate) fn parts_not_joined(sess: &Session, error: &ptx::Error) {
+    let mut diag = sess.dcx().struct_warn(format!(
+        "the parts into which libnvvm split the module cannot be joined: {error}"
+    ));
+    our_fault(&mut diag);
+    diag.emit();
+}
+
 /// Warns about a function that exceeded libnvvm's time limit.
 pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
     let mut diag = sess.dcx().struct_warn(format!(
