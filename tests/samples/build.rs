@@ -1,5 +1,6 @@
 //! Compiles the kernels crates as users do: in a release build, or unoptimized on request; for the
-//! oldest architecture, and for those from which on libnvvm has another dialect.
+//! oldest architecture, and for those from which on libnvvm has another dialect. libnvvm splits the
+//! modules of `newer`, as it does the largest programs.
 
 use cuda_builder::{Arch, CudaBuilder, OptLevel};
 
@@ -17,6 +18,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .debug(false);
         if std::env::var_os(UNOPTIMISED).is_some() {
             builder = builder.debug(true).opt_level(OptLevel::O0);
+        }
+        if kernels == "newer" {
+            // Modules of this size are not split by default.
+            builder = builder.split_above(Some(0));
         }
         builder.embed(kernels).build()?;
     }
