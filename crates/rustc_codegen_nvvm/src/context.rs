@@ -21,11 +21,11 @@ use rustc_span::{DUMMY_SP, Span, Spanned, Symbol};
 use rustc_target::callconv::FnAbi;
 use rustc_target::spec::{HasTargetSpec, Target};
 
-use crate::device_functions;
 use crate::kernels::Kernel;
 use crate::locations::Locations;
 use crate::markers::{self, Marker};
 use crate::records::Records;
+use crate::{device_functions, known_items};
 
 /// The suffix of a kernel's function. The kernel's own name belongs to its PTX entry.
 pub(crate) const BODY: &str = "__body";
@@ -325,18 +325,19 @@ impl<'tcx> CodegenCx<'tcx> {
         let data = module.func_mut(func);
         data.attrs.no_unwind = true;
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
-        let formats = self.optimizes() && is_formatting(tcx, def_id);
+        let formats = self.optimizes() && known_items::is_formatting(tcx, def_id);
         data.attrs.opt_size = formats || (self.optimizes() && attrs.optimize == OptimizeAttr::Size);
         // A variable that a closure borrows stays in memory unless the closure is inlined. Closures
         // of core and alloc, mainly in sorts, have too many call sites.
         let borrows = self.optimizes()
             && tcx.is_closure_like(def_id)
             && !formats
-            && !matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc")
+            && !known_items::is_core_or_alloc(tcx, def_id.krate)
             && is_small(tcx, def_id);
         match attrs.inline {
             InlineAttr::None | InlineAttr::Hint if borrows => data.attrs.always_inline = true,
-            // libnvvm's inliner has no size limit; see `is_formatting`.
+            // Inlined, formatting would be most of the program, and libnvvm's inliner has no size
+            // limit.
             InlineAttr::None => data.attrs.no_inline = formats,
             InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
             InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
@@ -367,46 +368,6 @@ impl<'tcx> CodegenCx<'tcx> {
 fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     const BLOCKS: usize = 100;
     tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= BLOCKS
-}
-
-/// The modules of core and alloc that format and parse text. A test in `replacements` checks that
-/// they exist in the toolchain's core.
-pub(crate) const FORMATTING: &[&[&str]] = &[
-    &["fmt"],
-    &["panicking"],
-    &["num", "imp", "bignum"],
-    &["num", "imp", "dec2flt"],
-    &["num", "imp", "diy_float"],
-    &["num", "imp", "flt2dec"],
-    &["num", "imp", "fmt"],
-];
-
-/// Returns whether a function formats or parses text: core's own code, and every implementation of
-/// its traits. Its speed does not matter in kernels, but inlined and unrolled it would be most of
-/// the program and dominate the time that ptxas takes.
-fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    use rustc_hir::definitions::DefPathData;
-    let in_core = |def_id: DefId| matches!(tcx.crate_name(def_id.krate).as_str(), "core" | "alloc");
-    let modules = |def_id: DefId, wanted: &[&[&str]]| {
-        let path: Vec<Symbol> = tcx
-            .def_path(def_id)
-            .data
-            .iter()
-            .map_while(|part| match part.data {
-                DefPathData::TypeNs(name) => Some(name),
-                _ => None,
-            })
-            .collect();
-        wanted.iter().any(|wanted| {
-            path.len() >= wanted.len() && wanted.iter().zip(&path).all(|(w, p)| *w == p.as_str())
-        })
-    };
-    if in_core(def_id) && modules(def_id, FORMATTING) {
-        return true;
-    }
-    tcx.trait_impl_of_assoc(def_id)
-        .and_then(|implementation| tcx.impl_opt_trait_id(implementation))
-        .is_some_and(|of| in_core(of) && modules(of, &[&["fmt"]]))
 }
 
 /// Replaces the characters of a symbol that PTX or libnvvm does not accept.

@@ -47,6 +47,7 @@ mod generic_arguments;
 mod incremental;
 mod intrinsics;
 mod kernels;
+mod known_items;
 mod lifetimes;
 mod link;
 mod llvm;

@@ -18,19 +18,11 @@ use rustc_codegen_ssa::traits::*;
 use rustc_data_structures::fx::FxHashMap;
 use rustc_middle::mir::{BasicBlock, Body, ConstValue, START_BLOCK, SourceInfo, TerminatorKind};
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_span::def_id::CrateNum;
 use rustc_span::{Span, Symbol};
 
 use crate::context::CodegenCx;
 use crate::device_functions::PROGRAM_LOCATION;
-
-/// The crates of the standard library that allocate, and this project's.
-const LIBRARY: [&str; 5] = ["alloc", "core", "cuda_std", "hashbrown", "std"];
-
-/// Returns whether a crate belongs to the library rather than to the program.
-fn is_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
-    LIBRARY.contains(&tcx.crate_name(krate).as_str())
-}
+use crate::known_items::is_allocating_library;
 
 /// Returns the address of the unknown `Location`.
 pub(crate) fn unknown(cx: &CodegenCx<'_>) -> Value {
@@ -128,7 +120,7 @@ fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) 
     loop {
         let scope = &body.source_scopes[info.scope];
         if let Some((callee, call)) = scope.inlined {
-            if !is_library(tcx, callee.def_id().krate) {
+            if !is_allocating_library(tcx, callee.def_id().krate) {
                 return Some(info.span);
             }
             info.span = call;
@@ -138,7 +130,7 @@ fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) 
             None => break,
         }
     }
-    (!is_library(tcx, body.source.def_id().krate)).then_some(info.span)
+    (!is_allocating_library(tcx, body.source.def_id().krate)).then_some(info.span)
 }
 
 /// Makes `__cuda_std_program_location` return the location, if the program calls it.
@@ -176,7 +168,8 @@ fn library_functions(cx: &CodegenCx<'_>) -> HashSet<Func> {
     let of_library = functions.iter().filter_map(|(instance, &value)| {
         // A foreign declaration resolves to another function.
         let def_id = instance.def_id();
-        let defined = !cx.tcx.is_foreign_item(def_id) && is_library(cx.tcx, def_id.krate);
+        let defined =
+            !cx.tcx.is_foreign_item(def_id) && is_allocating_library(cx.tcx, def_id.krate);
         defined.then(|| module.as_func(value)).flatten()
     });
     of_library.collect()

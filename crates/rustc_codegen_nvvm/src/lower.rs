@@ -1,6 +1,7 @@
 //! Lowers the whole program, starting from its kernels: each reachable function and static once.
 
 use nvvm_ir::{Module, TypeKind, Value, passes};
+use rustc_ast::expand::allocator::{ALLOC_ERROR_HANDLER, default_fn_name, global_fn_name};
 use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
 use rustc_data_structures::fx::FxHashMap;
@@ -13,7 +14,7 @@ use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
-use crate::{device_functions, diagnostics, kernels, packed, single_source};
+use crate::{device_functions, diagnostics, kernels, known_items, packed, single_source};
 
 /// The result of lowering.
 pub(crate) struct Lowered<'tcx> {
@@ -238,9 +239,9 @@ fn add_allocator_defaults(
 ) {
     let mangled =
         |name: &str| Symbol::intern(&rustc_symbol_mangling::mangle_internal_symbol(tcx, name));
-    let handler = mangled("__rust_alloc_error_handler");
+    let handler = mangled(&global_fn_name(ALLOC_ERROR_HANDLER));
     if !symbols.contains_key(&handler)
-        && let Some(&default) = symbols.get(&mangled("__rdl_alloc_error_handler"))
+        && let Some(&default) = symbols.get(&mangled(&default_fn_name(ALLOC_ERROR_HANDLER)))
     {
         symbols.insert(handler, default);
     }
@@ -297,11 +298,7 @@ fn require_everything(cx: &CodegenCx<'_>) {
             && tcx.intrinsic(def_id).is_none()
             // A function that exists only at compile time has no code.
             && tcx.constness(def_id) != rustc_hir::Constness::Const { always: true };
-        // rustc's own lowering of this intrinsic fails, with its other backends too.
-        let known_to_fail = tcx
-            .opt_item_name(def_id)
-            .is_some_and(|name| name.as_str() == "resumable_breakpoint");
-        if is_function && !known_to_fail {
+        if is_function && !known_items::is(tcx, def_id, known_items::NOT_LOWERABLE) {
             let value = cx.get_fn(Instance::mono(tcx, def_id));
             let mut module = cx.module.borrow_mut();
             if let Some(func) = module.as_func(value) {

@@ -11,6 +11,7 @@ use std::any::Any;
 use std::sync::OnceLock;
 
 use nvvm_ir::{AddrSpace, Linkage, Value};
+use rustc_ast::expand::allocator::{ALLOC_ERROR_HANDLER, ALLOCATOR_METHODS, global_fn_name};
 use rustc_attr_ir::InlineAttr;
 use rustc_codegen_ssa::traits::{CodegenBackend, ConstCodegenMethods};
 use rustc_codegen_ssa::{CompiledModules, CrateInfo, TargetConfig};
@@ -35,6 +36,7 @@ use rustc_structures::CrateType;
 use rustc_target::spec::Arch;
 
 use crate::context::CodegenCx;
+use crate::known_items::is_standard_library;
 use crate::options::{self, Options};
 use crate::{
     NvvmCodegenBackend, device_functions, embed, incremental, kernels, pipeline, threading,
@@ -72,28 +74,18 @@ struct Ongoing {
 /// rustc's own query providers.
 static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
 
-/// The allocator on the device: the symbols of the host's allocator, which `alloc` calls, and the
-/// `cuda_std` functions that replace them.
-const ALLOCATOR: [(&str, &str); 5] = [
-    (
-        "__rust_alloc_error_handler",
-        "__cuda_std_alloc_error_handler",
-    ),
-    ("__rust_alloc", "__cuda_std_alloc"),
-    ("__rust_dealloc", "__cuda_std_dealloc"),
-    ("__rust_realloc", "__cuda_std_realloc"),
-    ("__rust_alloc_zeroed", "__cuda_std_alloc_zeroed"),
-];
-
 /// The attributes of functions that are replaced on the device.
 const OF_DEVICE: [&str; 3] = ["foreign", "asm", "shared_memory"];
 
-/// Substitutes the device allocator for the host's.
+/// Substitutes `cuda_std`'s allocator for the host's: `alloc` calls `__rust_alloc` and the like,
+/// which on the device are `__cuda_std_alloc` and the like.
 pub(crate) fn add_allocator(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
-    for (of_host, of_device) in ALLOCATOR {
-        let symbol = rustc_symbol_mangling::mangle_internal_symbol(tcx, of_host);
-        if let Some(&function) = symbols.get(&Symbol::intern(of_device)) {
-            symbols.insert(Symbol::intern(&symbol), function);
+    let methods = ALLOCATOR_METHODS.iter().map(|method| method.name);
+    for name in methods.chain([ALLOC_ERROR_HANDLER]) {
+        let of_host = rustc_symbol_mangling::mangle_internal_symbol(tcx, &global_fn_name(name));
+        let of_device = Symbol::intern(&format!("__cuda_std_{name}"));
+        if let Some(&function) = symbols.get(&of_device) {
+            symbols.insert(Symbol::intern(&of_host), function);
         }
     }
 }
@@ -107,7 +99,8 @@ pub(crate) fn device_function<'tcx>(
         return None;
     };
     let tcx = cx.tcx;
-    if !tcx.def_kind(def_id).is_fn_like() || !may_have_attributes(tcx, def_id) {
+    // The standard library's functions have no tool attributes.
+    if !tcx.def_kind(def_id).is_fn_like() || is_standard_library(tcx, def_id.krate) {
         return None;
     }
     if let Some(known) = known(cx, def_id) {
@@ -222,14 +215,6 @@ fn known(cx: &CodegenCx<'_>, def_id: DefId) -> Option<bool> {
     let feature = tool_attributes::text(cx.tcx, def_id, "has_feature")?;
     let feature = feature.as_str().parse();
     Some(feature.is_ok_and(|needed| cx.arch.has(needed)))
-}
-
-/// Returns whether a function may have tool attributes: the standard library's functions have none.
-fn may_have_attributes(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    !matches!(
-        tcx.crate_name(def_id.krate).as_str(),
-        "core" | "alloc" | "std"
-    )
 }
 
 impl CodegenBackend for HostBackend {

@@ -13,6 +13,7 @@ use rustc_span::Span;
 use rustc_span::def_id::CrateNum;
 
 use crate::context::{CodegenCx, Item, item_span};
+use crate::known_items::is_standard_library;
 use crate::markers::{self, Marker};
 use crate::single_source::is_host;
 
@@ -129,11 +130,11 @@ pub(crate) fn call_of_library<'tcx>(
         collect_inlined(tcx, item, span, None, &mut steps);
     }
     collect_users(cx, item, &mut steps);
-    let first = (steps.iter()).position(|step| !is_library(tcx, step.krate))?;
+    let first = (steps.iter()).position(|step| !is_standard_library(tcx, step.krate))?;
     let mut callees = steps[..first].iter().map(|step| step.krate);
     // Code of `core` alone may only pass on the user's function, as `FnOnce::call_once` does.
     let is_std = |krate| tcx.crate_name(krate).as_str() == "std";
-    if !is_library(tcx, innermost) && !callees.any(is_std) {
+    if !is_standard_library(tcx, innermost) && !callees.any(is_std) {
         return None;
     }
     let steps = steps.split_off(first);
@@ -142,11 +143,6 @@ pub(crate) fn call_of_library<'tcx>(
         span: steps[0].span,
         steps,
     })
-}
-
-/// Returns whether a crate is a part of the standard library.
-fn is_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
-    matches!(tcx.crate_name(krate).as_str(), "core" | "alloc" | "std")
 }
 
 /// Adds only the kernel that an item is compiled for.
@@ -220,7 +216,7 @@ pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
             let (def_id, args) = (instance.def_id(), instance.args);
             // In a single-source session, the last name of a path of `std`, such as `id` of
             // `std::process::id`, says too little.
-            let path = match is_host(tcx.sess) && is_library(tcx, def_id.krate) {
+            let path = match is_host(tcx.sess) && is_standard_library(tcx, def_id.krate) {
                 true => with_no_trimmed_paths!(tcx.def_path_str_with_args(def_id, args)),
                 false => tcx.def_path_str_with_args(def_id, args),
             };

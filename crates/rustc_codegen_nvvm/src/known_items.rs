@@ -1,0 +1,267 @@
+//! Items of the standard library that the backend recognizes.
+//!
+//! Every path in `core`, `alloc` or `std` that the backend compares with is in a table of this file.
+//! The test at the end looks each entry up in the pinned toolchain's library, so an update of the
+//! nightly that moves an item fails the test. Without it, the backend would silently stop replacing
+//! the item. Tables use language items where core has them: rustc itself depends on these.
+//!
+//! Other names are checked elsewhere: intrinsics by `tests/intrinsics.rs`, and the symbols of the
+//! allocator come from `rustc_ast::expand::allocator`.
+
+use rustc_attr_ir::LangItem;
+use rustc_hir::definitions::DefPathData;
+use rustc_middle::ty::TyCtxt;
+use rustc_span::def_id::{CrateNum, DefId};
+
+/// A function of the standard library.
+pub(crate) enum Known {
+    Lang(LangItem),
+    Path(&'static str),
+}
+
+/// The functions that the program may replace, with the symbols of the replacements: see
+/// [`crate::replacements`].
+pub(crate) const REPLACED: &[(Known, &str)] = &[
+    (
+        Known::Path("alloc::alloc::__alloc_error_handler::__rdl_alloc_error_handler"),
+        "__cuda_std_alloc_error_handler",
+    ),
+    (
+        Known::Path("core::cell::panic_already_borrowed"),
+        "__cuda_std_panic_already_borrowed",
+    ),
+    (
+        Known::Path("core::cell::panic_already_mutably_borrowed"),
+        "__cuda_std_panic_already_mutably_borrowed",
+    ),
+    (
+        Known::Path("core::option::expect_failed"),
+        "__cuda_std_panic_str",
+    ),
+    (Known::Lang(LangItem::Panic), "__cuda_std_panic_str"),
+    (
+        Known::Lang(LangItem::PanicBoundsCheck),
+        "__cuda_std_panic_bounds_check",
+    ),
+    (Known::Lang(LangItem::PanicFmt), "__cuda_std_panic_fmt"),
+    (
+        Known::Path("core::panicking::panic_nounwind_fmt"),
+        "__cuda_std_panic_nounwind_fmt",
+    ),
+    (
+        Known::Path("core::slice::copy_from_slice_impl::len_mismatch_fail"),
+        "__cuda_std_len_mismatch_fail",
+    ),
+    (
+        Known::Path("core::slice::index::slice_index_fail"),
+        "__cuda_std_slice_index_fail",
+    ),
+    // Reached only in single-source programs.
+    (Known::Path("std::io::stdio::_eprint"), "__cuda_std_eprint"),
+    (Known::Path("std::io::stdio::_print"), "__cuda_std_print"),
+];
+
+/// The modules that format and parse text.
+const FORMATTING: &[&str] = &[
+    "alloc::fmt",
+    "core::fmt",
+    "core::num::imp::bignum",
+    "core::num::imp::dec2flt",
+    "core::num::imp::diy_float",
+    "core::num::imp::flt2dec",
+    "core::num::imp::fmt",
+    "core::panicking",
+];
+
+/// The module of the formatting traits, whose implementations in all crates format text.
+const FORMATTING_TRAITS: &str = "core::fmt";
+
+/// A function that `--roots=all` omits: rustc's lowering of the intrinsic that it calls fails, also
+/// with rustc's other backends.
+pub(crate) const NOT_LOWERABLE: &str = "core::process::resumable_breakpoint";
+
+/// The crates of the standard library.
+const STANDARD_LIBRARY: [&str; 3] = ["alloc", "core", "std"];
+
+/// The crate of `std`'s hash tables, which allocates.
+const HASH_TABLES: &str = "hashbrown";
+
+/// Returns whether a crate is part of the standard library.
+pub(crate) fn is_standard_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
+    STANDARD_LIBRARY.contains(&tcx.crate_name(krate).as_str())
+}
+
+/// Returns whether a crate is `core` or `alloc`.
+pub(crate) fn is_core_or_alloc(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
+    matches!(tcx.crate_name(krate).as_str(), "alloc" | "core")
+}
+
+/// Returns whether a crate is one of the libraries between the program and the allocator: the
+/// standard library with its hash tables, or `cuda_std`.
+pub(crate) fn is_allocating_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
+    let name = tcx.crate_name(krate);
+    is_standard_library(tcx, krate) || matches!(name.as_str(), HASH_TABLES | "cuda_std")
+}
+
+/// Returns the symbol of the replacement for a function of the standard library.
+pub(crate) fn replacement(tcx: TyCtxt<'_>, def_id: DefId) -> Option<&'static str> {
+    if !is_standard_library(tcx, def_id.krate) {
+        return None;
+    }
+    let lang = tcx.as_lang_item(def_id);
+    let path = path(tcx, def_id)?;
+    let is = |known: &Known| match *known {
+        Known::Lang(item) => lang == Some(item),
+        Known::Path(known) => path == known,
+    };
+    let (_, symbol) = REPLACED.iter().find(|(known, _)| is(known))?;
+    Some(symbol)
+}
+
+/// Returns whether a function formats or parses text: the standard library's own code, and every
+/// implementation of its formatting traits.
+pub(crate) fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    if is_core_or_alloc(tcx, def_id.krate) {
+        let path = module_path(tcx, def_id);
+        if FORMATTING.iter().any(|module| is_within(&path, module)) {
+            return true;
+        }
+    }
+    tcx.trait_impl_of_assoc(def_id)
+        .and_then(|implementation| tcx.impl_opt_trait_id(implementation))
+        .is_some_and(|of| is_within(&module_path(tcx, of), FORMATTING_TRAITS))
+}
+
+/// Returns whether an item is the one with this path.
+pub(crate) fn is(tcx: TyCtxt<'_>, def_id: DefId, known: &str) -> bool {
+    path(tcx, def_id).is_some_and(|path| path == known)
+}
+
+/// Returns the path of an item such as `core::cell::panic_already_borrowed`, or `None` for an item
+/// within an `impl` or a closure.
+fn path(tcx: TyCtxt<'_>, def_id: DefId) -> Option<String> {
+    let mut path = tcx.crate_name(def_id.krate).to_string();
+    for part in &tcx.def_path(def_id).data {
+        let (DefPathData::TypeNs(name) | DefPathData::ValueNs(name)) = part.data else {
+            return None;
+        };
+        path.push_str("::");
+        path.push_str(name.as_str());
+    }
+    Some(path)
+}
+
+/// Returns the path of the module or type around an item.
+fn module_path(tcx: TyCtxt<'_>, def_id: DefId) -> String {
+    let mut path = tcx.crate_name(def_id.krate).to_string();
+    for part in &tcx.def_path(def_id).data {
+        let DefPathData::TypeNs(name) = part.data else {
+            break;
+        };
+        path.push_str("::");
+        path.push_str(name.as_str());
+    }
+    path
+}
+
+fn is_within(path: &str, module: &str) -> bool {
+    let rest = path.strip_prefix(module);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustc_driver::{Callbacks, Compilation, compiler_entrypoint};
+    use rustc_hir::def::DefKind;
+    use rustc_interface::interface::Compiler;
+    use rustc_span::def_id::DefIndex;
+    use std::collections::HashMap;
+
+    /// The names in the tables that the toolchain's library does not have.
+    #[derive(Default)]
+    struct Missing(Vec<String>);
+
+    impl Callbacks for Missing {
+        fn after_analysis<'tcx>(&mut self, _: &Compiler, tcx: TyCtxt<'tcx>) -> Compilation {
+            let library = items(tcx);
+            let mut check = |path: &str, is: fn(DefKind) -> bool| {
+                if !library.get(path).is_some_and(|&kind| is(kind)) {
+                    self.0.push(path.to_owned());
+                }
+            };
+            for (known, _) in REPLACED {
+                match *known {
+                    Known::Path(path) => check(path, DefKind::is_fn_like),
+                    Known::Lang(item) => {
+                        let path = tcx.lang_items().get(item).and_then(|it| path(tcx, it));
+                        check(path.as_deref().unwrap_or(item.name().as_str()), |kind| {
+                            kind.is_fn_like()
+                        });
+                    }
+                }
+            }
+            for module in FORMATTING.iter().chain([&FORMATTING_TRAITS]) {
+                check(module, |kind| kind == DefKind::Mod);
+            }
+            check(NOT_LOWERABLE, DefKind::is_fn_like);
+            for path in ptx::stack::KNOWN_PATHS {
+                check(path, |kind| kind == DefKind::Mod || kind.is_fn_like());
+            }
+            for krate in STANDARD_LIBRARY.iter().chain([&HASH_TABLES]) {
+                check(krate, |kind| kind == DefKind::Mod);
+            }
+            // The check finds what is missing, and items of another kind.
+            check("core::panicking::no_such_panic", |_| true);
+            check("core::fmt", DefKind::is_fn_like);
+            Compilation::Stop
+        }
+    }
+
+    /// Returns the items of the standard library and of the crates that it is built from, by path.
+    /// The root module of a crate has the crate's name.
+    fn items(tcx: TyCtxt<'_>) -> HashMap<String, DefKind> {
+        let mut items = HashMap::new();
+        for &krate in tcx.crates(()) {
+            for index in 0..tcx.num_extern_def_ids(krate) {
+                let index = DefIndex::from_usize(index);
+                let def_id = DefId { krate, index };
+                if let Some(path) = path(tcx, def_id) {
+                    // A function precedes a module of the same name, such as `core::panicking::panic`.
+                    let kind = tcx.def_kind(def_id);
+                    let known = items.entry(path).or_insert(kind);
+                    if kind.is_fn_like() {
+                        *known = kind;
+                    }
+                }
+            }
+        }
+        items
+    }
+
+    #[test]
+    fn the_library_has_all_known_items() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let source = directory.path().join("paths.rs");
+        std::fs::write(&source, "extern crate alloc;\n").expect("a writable directory");
+        let output = directory.path().join("paths.rmeta");
+        let args = [
+            "rustc".to_owned(),
+            "--crate-type=rlib".to_owned(),
+            "--emit=metadata".to_owned(),
+            format!("-o{}", output.display()),
+            source.display().to_string(),
+        ];
+        let mut missing = Missing::default();
+        compiler_entrypoint(&args, &mut missing);
+        assert_eq!(missing.0, ["core::panicking::no_such_panic", "core::fmt"]);
+    }
+
+    #[test]
+    fn modules_contain_whole_names_only() {
+        assert!(is_within("core::fmt", "core::fmt"));
+        assert!(is_within("core::fmt::num", "core::fmt"));
+        assert!(!is_within("core::fmtx", "core::fmt"));
+        assert!(!is_within("core", "core::fmt"));
+    }
+}
