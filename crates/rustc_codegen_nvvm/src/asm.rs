@@ -23,7 +23,7 @@ use rustc_target::callconv::PassMode;
 
 use crate::builder::Builder;
 use crate::context::CodegenCx;
-use crate::tool_attributes;
+use crate::{inlining, tool_attributes};
 
 /// Returns the constraint letter and the width in bits of a register class.
 fn class(reg: InlineAsmRegOrRegClass) -> Option<(&'static str, u64)> {
@@ -284,7 +284,7 @@ pub(crate) fn function<'tcx>(
         let data = module.func_mut(func);
         data.linkage = Linkage::Internal;
         data.attrs.no_unwind = true;
-        data.attrs.always_inline = true;
+        inlining::always(&mut data.attrs);
         data.value
     };
     let block = Builder::append_block(cx, value, "start");

@@ -20,6 +20,7 @@ use rustc_session::config::DebugInfo;
 
 use crate::debuginfo::tells_of_variables;
 use crate::diagnostics::toolkit;
+use crate::inlining;
 use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
 use crate::ptx_cache::{self, PtxCache};
@@ -225,7 +226,7 @@ impl<'a> Libnvvm<'a> {
             && left > 0
         {
             toolkit::left_unoptimized(self.sess, &path(&module.func(func).name), slow);
-            leave_unoptimized(module, func);
+            inlining::leave_unoptimized(&mut module.func_mut(func).attrs);
             *level = Level::Functions {
                 left: left - 1,
                 time: time.saturating_sub(slow.total),
@@ -316,7 +317,7 @@ pub(crate) fn apply_options(module: &mut Module, options: &Options) {
         .filter(|&func| is_named(&module.func(func).name))
         .collect();
     for func in named {
-        leave_unoptimized(module, func);
+        inlining::leave_unoptimized(&mut module.func_mut(func).attrs);
     }
 }
 
@@ -334,17 +335,8 @@ fn leave_large_unoptimized(module: &mut Module, limit: usize) {
         .filter(|&func| module.size_of_func(func) > limit)
         .collect();
     for func in large {
-        leave_unoptimized(module, func);
+        inlining::leave_unoptimized(&mut module.func_mut(func).attrs);
     }
-}
-
-fn leave_unoptimized(module: &mut Module, func: Func) {
-    let attrs = &mut module.func_mut(func).attrs;
-    attrs.always_inline = false;
-    attrs.inline_hint = false;
-    attrs.opt_size = false;
-    attrs.no_inline = true;
-    attrs.opt_none = true;
 }
 
 #[cfg(test)]

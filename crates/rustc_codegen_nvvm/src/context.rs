@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 
 use nvvm_ir::{Builder as IrBuilder, Di, Linkage, Module, Type, Value};
 use rustc_abi::{HasDataLayout, TargetDataLayout};
-use rustc_attr_ir::{InlineAttr, OptimizeAttr};
 use rustc_codegen_ssa::traits::{BackendTypes, MiscCodegenMethods, PreDefineCodegenMethods};
 use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
@@ -25,7 +24,7 @@ use crate::kernels::Kernel;
 use crate::locations::Locations;
 use crate::markers::{self, Marker};
 use crate::records::Records;
-use crate::{device_functions, known_items};
+use crate::{device_functions, inlining};
 
 /// The suffix of a kernel's function. The kernel's own name belongs to its PTX entry.
 pub(crate) const BODY: &str = "__body";
@@ -325,30 +324,7 @@ impl<'tcx> CodegenCx<'tcx> {
         let data = module.func_mut(func);
         data.attrs.no_unwind = true;
         data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
-        let formats = self.optimizes() && known_items::is_formatting(tcx, def_id);
-        data.attrs.opt_size = formats || (self.optimizes() && attrs.optimize == OptimizeAttr::Size);
-        // A variable that a closure borrows stays in memory unless the closure is inlined. Closures
-        // of core and alloc, mainly in sorts, have too many call sites.
-        let borrows = self.optimizes()
-            && tcx.is_closure_like(def_id)
-            && !formats
-            && !known_items::is_core_or_alloc(tcx, def_id.krate)
-            && is_small(tcx, def_id);
-        match attrs.inline {
-            InlineAttr::None | InlineAttr::Hint if borrows => data.attrs.always_inline = true,
-            // Inlined, formatting would be most of the program, and libnvvm's inliner has no size
-            // limit.
-            InlineAttr::None => data.attrs.no_inline = formats,
-            InlineAttr::Hint => data.attrs.inline_hint = self.optimizes(),
-            InlineAttr::Always | InlineAttr::Force { .. } => data.attrs.always_inline = true,
-            InlineAttr::Never => data.attrs.no_inline = true,
-        }
-        // A kernel's entry has no source location: a debugger shows the function that it calls.
-        let entered = is_kernel && !self.has_variables();
-        if entered || crate::replacements::is_inlined(tcx, &name) {
-            data.attrs.always_inline = true;
-            data.attrs.no_inline = false;
-        }
+        inlining::set_attributes(self, &mut data.attrs, instance, &name, is_kernel);
         let value = data.value;
         if tcx.is_foreign_item(def_id) {
             drop(module);
@@ -362,12 +338,6 @@ impl<'tcx> CodegenCx<'tcx> {
         self.require(value, Item::Fn(instance));
         value
     }
-}
-
-/// Returns whether a function is small enough to be inlined at every call site.
-fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    const BLOCKS: usize = 100;
-    tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= BLOCKS
 }
 
 /// Replaces the characters of a symbol that PTX or libnvvm does not accept.

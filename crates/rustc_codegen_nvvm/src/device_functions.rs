@@ -8,7 +8,7 @@ use rustc_middle::ty::layout::FnAbiOf;
 use rustc_middle::ty::{self, Instance};
 
 use crate::context::CodegenCx;
-use crate::diagnostics;
+use crate::{diagnostics, inlining};
 
 /// The prefix of foreign functions that stand for an architecture requirement of the code around
 /// the call, for example `__cuda_std_requires_sm_90a_or_sm_100f`.
@@ -231,7 +231,7 @@ pub(crate) fn define(
     let func = module.add_func(name, sig).expect("the name is free");
     let data = module.func_mut(func);
     data.linkage = Linkage::Internal;
-    data.attrs.always_inline = true;
+    inlining::always(&mut data.attrs);
     data.attrs.no_unwind = true;
     let value = data.value;
     let entry = module.add_block(func, "entry");

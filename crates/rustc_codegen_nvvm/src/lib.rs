@@ -45,6 +45,7 @@ mod diagnostics;
 mod embed;
 mod generic_arguments;
 mod incremental;
+mod inlining;
 mod intrinsics;
 mod kernels;
 mod known_items;

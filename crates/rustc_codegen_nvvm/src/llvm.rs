@@ -16,6 +16,7 @@ use nvvm_ir::llvm::Exchange;
 use rustc_session::Session;
 use rustc_session::config::OptLevel;
 
+use crate::inlining;
 use crate::pipeline::Dumper;
 
 type Handle = *mut c_void;
@@ -60,17 +61,12 @@ const OPTIONS: [&CStr; 7] = [
     c"-vectorize-loops=false",
     // Arrays of a thread become registers only if all loops over them are unrolled.
     c"-unroll-threshold=600",
-    // Each active call of a recursive function has a frame.
-    c"-recursive-inline-max-stacksize=64",
+    inlining::LLVM_RECURSIVE,
     // LLVM 23.1 makes multiplications of `i256` of those of `u128`, which libnvvm has not: tests/run,
     // `fmodf128`.
     c"-opt-disable=aggressive-instcombine",
     c"-opt-disable-enable-verbosity=false",
 ];
-
-/// How large a call may become by being inlined, in LLVM's units. LLVM takes 225 for CPUs and 2,750
-/// for NVIDIA's GPUs.
-const INLINER_THRESHOLD: c_int = 500;
 
 /// The CPU time that LLVM has: so much, and so much for each byte of text.
 const TIME: Duration = Duration::from_secs(10);
@@ -179,7 +175,7 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, 
             return Err(string(message));
         }
         let pass_options = (llvm.pass_options)();
-        (llvm.set_inliner_threshold)(pass_options, INLINER_THRESHOLD);
+        (llvm.set_inliner_threshold)(pass_options, inlining::LLVM_THRESHOLD);
         for passes in passes {
             let error =
                 (llvm.run_passes)(module, passes.as_ptr(), std::ptr::null_mut(), pass_options);

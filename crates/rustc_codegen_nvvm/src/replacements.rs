@@ -5,18 +5,11 @@
 //! [`known_items::REPLACED`] is replaced if a crate of the program defines the symbol of its
 //! replacement; otherwise core's is used.
 
-use rustc_middle::ty::{Instance, InstanceKind, TyCtxt};
+use rustc_middle::ty::{Instance, InstanceKind};
 use rustc_span::Symbol;
 
 use crate::context::CodegenCx;
 use crate::known_items;
-
-/// Returns whether a replacement is always inlined. Its own attributes cannot request that, because
-/// rustc ignores `#[inline]` on `#[no_mangle]` functions. It is not inlined with checks for
-/// undefined behavior: its own checks panic.
-pub(crate) fn is_inlined(tcx: TyCtxt<'_>, symbol: &str) -> bool {
-    symbol == "__cuda_std_panic_fmt" && !tcx.sess.ub_checks()
-}
 
 /// Returns the replacement of a function in this program, if there is one. It has the same
 /// signature, including `#[track_caller]`.

@@ -1,0 +1,107 @@
+//! The inlining policy: which functions LLVM and libnvvm inline always, preferably, or never.
+//!
+//! Calls are expensive on a GPU. Arguments and results go through local memory, pointers lose their
+//! address space, and a variable whose address is passed stays in memory. A function therefore
+//! follows its Rust attributes, and is inlined more often than on a CPU where they leave the choice:
+//!
+//! | function | attribute | builds |
+//! |---|---|---|
+//! | `#[inline(always)]` | `alwaysinline` | all |
+//! | `#[inline(never)]` | `noinline` | all |
+//! | `#[inline]` | `inlinehint` | optimized |
+//! | small closure of the program, without one of the above two | `alwaysinline` | optimized |
+//! | formatting and parsing of text, without attribute | `noinline`, `optsize` | optimized |
+//! | `#[optimize(size)]` | `optsize` | optimized |
+//! | a kernel's function, called by its entry | `alwaysinline` | without variables in debug information |
+//! | the replacement of `panic_fmt` | `alwaysinline` | without checks for undefined behavior |
+//! | instructions and intrinsics that the backend defines | `alwaysinline` | all |
+//!
+//! LLVM's inliner has the threshold [`LLVM_THRESHOLD`]. libnvvm's inliner has no size limit: the
+//! pass `nvvm_ir::passes::bound_inlining` marks functions `noinline` that would grow too large, and
+//! [`leave_unoptimized`] those that libnvvm would need too long for.
+
+use std::ffi::{CStr, c_int};
+
+use nvvm_ir::FuncAttrs;
+use rustc_attr_ir::{InlineAttr, OptimizeAttr};
+use rustc_middle::ty::{Instance, TyCtxt};
+use rustc_span::def_id::DefId;
+
+use crate::context::CodegenCx;
+use crate::known_items;
+
+/// The cost up to which LLVM inlines a call, in LLVM's units. LLVM's default is 225 for CPUs and
+/// 2,750 for NVIDIA GPUs.
+pub(crate) const LLVM_THRESHOLD: c_int = 500;
+
+/// LLVM's option for the largest frame in bytes of a recursive function that is inlined: each active
+/// call of the caller has such a frame.
+pub(crate) const LLVM_RECURSIVE: &CStr = c"-recursive-inline-max-stacksize=64";
+
+/// The maximum number of MIR blocks of a closure that is inlined at every call site.
+const SMALL: usize = 100;
+
+/// Sets the attributes that decide on inlining for a function that is lowered from MIR. `symbol` is
+/// the function's name in the module, and `is_kernel` tells whether a PTX entry calls it.
+pub(crate) fn set_attributes<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    attrs: &mut FuncAttrs,
+    instance: Instance<'tcx>,
+    symbol: &str,
+    is_kernel: bool,
+) {
+    let tcx = cx.tcx;
+    let def_id = instance.def_id();
+    let codegen = tcx.codegen_instance_attrs(instance.def);
+    let optimizes = cx.optimizes();
+    // The speed of formatting does not matter in kernels, but inlined and unrolled it would be most
+    // of the program and dominate the time that ptxas takes.
+    let formats = optimizes && known_items::is_formatting(tcx, def_id);
+    attrs.opt_size = formats || (optimizes && codegen.optimize == OptimizeAttr::Size);
+    let small_closure = optimizes && !formats && is_small_closure(tcx, def_id);
+    match codegen.inline {
+        InlineAttr::None | InlineAttr::Hint if small_closure => attrs.always_inline = true,
+        InlineAttr::None => attrs.no_inline = formats,
+        InlineAttr::Hint => attrs.inline_hint = optimizes,
+        InlineAttr::Always | InlineAttr::Force { .. } => attrs.always_inline = true,
+        InlineAttr::Never => attrs.no_inline = true,
+    }
+    // A kernel's entry has no source location: a debugger shows the function that it calls.
+    let is_entered = is_kernel && !cx.has_variables();
+    if is_entered || is_inlined_replacement(tcx, symbol) {
+        attrs.always_inline = true;
+        attrs.no_inline = false;
+    }
+}
+
+/// Returns whether a function is a closure of the program that is inlined at every call site.
+///
+/// A variable that a closure borrows stays in memory unless the closure is inlined. Closures of core
+/// and alloc, mainly in sorts, have too many call sites.
+fn is_small_closure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    tcx.is_closure_like(def_id)
+        && !known_items::is_core_or_alloc(tcx, def_id.krate)
+        && tcx.is_mir_available(def_id)
+        && tcx.optimized_mir(def_id).basic_blocks.len() <= SMALL
+}
+
+/// Returns whether a function is the replacement of `panic_fmt`. Its own attributes cannot request
+/// inlining, because rustc ignores `#[inline]` on `#[no_mangle]` functions. It is not inlined in
+/// builds with checks for undefined behavior: its own checks panic.
+fn is_inlined_replacement(tcx: TyCtxt<'_>, symbol: &str) -> bool {
+    symbol == "__cuda_std_panic_fmt" && !tcx.sess.ub_checks()
+}
+
+/// Marks a function that the backend defines, which stands for an instruction or an intrinsic.
+pub(crate) fn always(attrs: &mut FuncAttrs) {
+    attrs.always_inline = true;
+}
+
+/// Marks a function as not to be optimized: `optnone` requires `noinline` and excludes the rest.
+pub(crate) fn leave_unoptimized(attrs: &mut FuncAttrs) {
+    attrs.always_inline = false;
+    attrs.inline_hint = false;
+    attrs.opt_size = false;
+    attrs.no_inline = true;
+    attrs.opt_none = true;
+}
