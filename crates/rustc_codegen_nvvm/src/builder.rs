@@ -879,7 +879,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         _funclet: Option<&()>,
         instance: Option<Instance<'tcx>>,
     ) -> Value {
-        if let Some(&known) = self.cx.known.borrow().get(&func) {
+        if let Some(&known) = self.cx.single_source.known.borrow().get(&func) {
             return self.const_bool(known);
         }
         let call = self.emit_call(sig, fn_abi, func, return_slot, args, false);

@@ -379,9 +379,7 @@ impl<'tcx> CodegenCx<'tcx> {
             self.note_undefined(value, def_id);
         }
         if self.host && tcx.is_thread_local_static(def_id) {
-            self.pending
-                .borrow_mut()
-                .insert(value, Pending::ThreadLocal(def_id));
+            self.defer(value, Pending::ThreadLocal(def_id));
         } else if !foreign {
             self.require(value, Item::Static(def_id));
         }

@@ -20,6 +20,7 @@ use rustc_span::{DUMMY_SP, Span, Spanned, Symbol};
 use rustc_target::callconv::FnAbi;
 use rustc_target::spec::{HasTargetSpec, Target};
 
+use crate::debuginfo::DebugNodes;
 use crate::kernels::Kernel;
 use crate::locations::Locations;
 use crate::markers::{self, Marker};
@@ -29,13 +30,31 @@ use crate::{device_functions, inlining};
 /// The suffix of a kernel's function. The kernel's own name belongs to its PTX entry.
 pub(crate) const BODY: &str = "__body";
 
-/// The state that all lowering shares. The traits of `rustc_codegen_ssa` pass it by shared
-/// reference, so mutable state is in cells.
+/// The state that all lowering shares.
+///
+/// `rustc_codegen_ssa` passes the context by shared reference: its traits take `&self`, and each
+/// [`crate::builder::Builder`] holds a reference. Lowering an instruction may declare a function, a
+/// static or a constant, so the fields that record these are cells. State that does not change
+/// while a function is lowered is not here: `lower` has it.
 pub(crate) struct CodegenCx<'tcx> {
     pub tcx: TyCtxt<'tcx>,
     /// The target architecture.
     pub arch: nvvm::Arch,
+    /// Whether the session's target is a host, and the crate's kernels are lowered in addition: see
+    /// [`crate::single_source`].
+    pub host: bool,
+    /// Whether the kernels are optimized.
+    optimized: bool,
+    /// The kernels.
+    pub kernels: Vec<Kernel<'tcx>>,
+    /// Definitions by symbol, for foreign items of the same name.
+    pub symbols: FxHashMap<Symbol, DefId>,
+    /// The signatures of kernels and statics, and the symbols of statics.
+    pub records: Records,
+
     pub module: RefCell<Module>,
+    /// The number of the next symbol that [`Self::fresh_name`] tries.
+    counter: Cell<u32>,
     /// The function value of each instance.
     pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
     /// The global of each static.
@@ -48,53 +67,32 @@ pub(crate) struct CodegenCx<'tcx> {
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
     /// The first user of each function or static, from which diagnostics show the chain of calls.
     pub referrers: RefCell<FxHashMap<Item<'tcx>, Spanned<Item<'tcx>>>>,
-    /// The item being lowered.
+    /// The item being lowered, with the span of the code being lowered.
     pub current: Cell<Option<Spanned<Item<'tcx>>>>,
-    /// Definitions by symbol, for foreign items of the same name.
-    pub symbols: FxHashMap<Symbol, DefId>,
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
-    /// The signatures of kernels and statics, and the symbols of statics.
-    pub records: Records,
-    /// The kernels.
-    pub kernels: RefCell<Vec<Kernel<'tcx>>>,
-    /// Whether the session's target is a host, and the crate's kernels are lowered in addition: see
-    /// [`crate::single_source`].
-    pub host: bool,
-    /// Whether the kernels are optimized.
-    optimized: bool,
-    /// In a single-source session: the items of functions and statics that no reached code has
-    /// referenced yet.
-    pub pending: RefCell<FxHashMap<Value, Pending<'tcx>>>,
-    /// In a single-source session: the functions and globals that reached code references.
-    pub reached: RefCell<FxHashSet<Value>>,
-    /// In a single-source session: where each item references functions and statics.
-    pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
-    /// In a single-source session: functions whose calls evaluate to a constant on the device.
-    pub known: RefCell<FxHashMap<Value, bool>>,
-    /// In a single-source session: the calls of `std` for which an error has been reported.
-    pub reported: RefCell<FxHashSet<Span>>,
-    /// Whether infinite recursion in a generic function's instances has been reported.
-    pub endless: Cell<bool>,
+    pub single_source: SingleSource<'tcx>,
     /// The source lines of each inline assembly, indexed by the number in its first comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
-    /// The slices among the kernels' parameters.
-    pub slices: RefCell<Vec<ptx::Slice>>,
-    /// The kernels' parameters that partition buffers, and those of type `usize`.
-    pub partitions: RefCell<Vec<ptx::Parameter>>,
-    pub sizes: RefCell<Vec<ptx::Parameter>>,
-    /// Whether variables of a type hold packed values.
-    pub packed: RefCell<FxHashMap<Ty<'tcx>, bool>>,
     /// The first call of each LLVM intrinsic that a crate declares itself.
     pub intrinsic_spans: RefCell<FxHashMap<&'tcx str, Span>>,
-    /// Debug information of functions.
-    pub scopes: RefCell<FxHashMap<Instance<'tcx>, Di>>,
-    /// Debug information of types, by the number of pointers that lead to them.
-    pub debug_types: RefCell<FxHashMap<(Ty<'tcx>, u32), Di>>,
-    pub compile_unit: Cell<Option<Di>>,
+    pub debug: DebugNodes<'tcx>,
     /// The source locations of calls.
     pub locations: RefCell<Locations<'tcx>>,
-    counter: Cell<u32>,
+}
+
+/// The state of a single-source session, where an item is lowered only if reached code references
+/// it: code behind `if !is_device()` is not.
+#[derive(Default)]
+pub(crate) struct SingleSource<'tcx> {
+    /// The items of functions and statics that no reached code has referenced yet.
+    pub pending: RefCell<FxHashMap<Value, Pending<'tcx>>>,
+    /// Where each item references functions and statics.
+    pub uses: RefCell<FxHashMap<(Item<'tcx>, Value), Span>>,
+    /// The functions whose calls evaluate to a constant on the device.
+    pub known: RefCell<FxHashMap<Value, bool>>,
+    /// The calls of `std` for which an error has been reported.
+    pub reported: RefCell<FxHashSet<Span>>,
 }
 
 /// An item that is lowered as a unit.
@@ -120,12 +118,19 @@ impl<'tcx> CodegenCx<'tcx> {
         tcx: TyCtxt<'tcx>,
         arch: nvvm::Arch,
         symbols: FxHashMap<Symbol, DefId>,
+        kernels: Vec<Kernel<'tcx>>,
     ) -> Self {
         let name = tcx.crate_name(rustc_span::def_id::LOCAL_CRATE);
         CodegenCx {
             tcx,
             arch,
+            host: crate::single_source::is_host(tcx.sess),
+            optimized: crate::options::optimizes(tcx.sess),
+            kernels,
+            symbols,
+            records: crate::records::collect(tcx),
             module: RefCell::new(Module::new(name.as_str())),
+            counter: Default::default(),
             functions: Default::default(),
             statics: Default::default(),
             allocations: Default::default(),
@@ -134,29 +139,12 @@ impl<'tcx> CodegenCx<'tcx> {
             queue: Default::default(),
             referrers: Default::default(),
             current: Default::default(),
-            symbols,
             undefined: Default::default(),
-            records: crate::records::collect(tcx),
-            kernels: Default::default(),
-            host: crate::single_source::is_host(tcx.sess),
-            optimized: crate::options::optimizes(tcx.sess),
-            pending: Default::default(),
-            reached: Default::default(),
-            uses: Default::default(),
-            known: Default::default(),
-            reported: Default::default(),
-            endless: Default::default(),
+            single_source: Default::default(),
             asm_spans: Default::default(),
-            slices: RefCell::default(),
-            partitions: RefCell::default(),
-            sizes: RefCell::default(),
-            packed: Default::default(),
             intrinsic_spans: Default::default(),
-            scopes: Default::default(),
-            debug_types: Default::default(),
-            compile_unit: Default::default(),
+            debug: Default::default(),
             locations: Default::default(),
-            counter: Default::default(),
         }
     }
 
@@ -175,10 +163,21 @@ impl<'tcx> CodegenCx<'tcx> {
     /// Records that `item` is needed, and by whom. In a single-source session, [`crate::lower`]
     /// later determines whether the referencing code is reached.
     pub(crate) fn require(&self, value: Value, item: Item<'tcx>) {
-        if self.host {
-            self.pending.borrow_mut().insert(value, Pending::Item(item));
-            return;
+        match self.host {
+            true => self.defer(value, Pending::Item(item)),
+            false => self.enqueue(item),
         }
+    }
+
+    /// In a single-source session: records what a function or static stands for, for the case that
+    /// reached code references it.
+    pub(crate) fn defer(&self, value: Value, pending: Pending<'tcx>) {
+        let mut all = self.single_source.pending.borrow_mut();
+        all.insert(value, pending);
+    }
+
+    /// Adds an item to the queue of those to lower, and records its first user.
+    pub(crate) fn enqueue(&self, item: Item<'tcx>) {
         self.note_referrer(item);
         self.queue.borrow_mut().push_back(item);
     }
@@ -198,20 +197,8 @@ impl<'tcx> CodegenCx<'tcx> {
         let mut module = self.module.borrow_mut();
         let func = module.add_func(&name, sig).expect("the name is free");
         let value = module.func(func).value;
-        self.pending
-            .borrow_mut()
-            .insert(value, Pending::Unsupported(span, what.to_owned()));
+        self.defer(value, Pending::Unsupported(span, what.to_owned()));
         Some(value)
-    }
-
-    /// Requires an item that is referenced outside the module's instructions, as in inline
-    /// assembly.
-    pub(crate) fn require_now(&self, value: Value) {
-        if let Some(Pending::Item(item)) = self.pending.borrow_mut().remove(&value) {
-            self.reached.borrow_mut().insert(value);
-            self.note_referrer(item);
-            self.queue.borrow_mut().push_back(item);
-        }
     }
 
     /// Records where the item being lowered references a function or static.
@@ -219,10 +206,8 @@ impl<'tcx> CodegenCx<'tcx> {
         if self.host
             && let Some(current) = self.current.get()
         {
-            self.uses
-                .borrow_mut()
-                .entry((current.node, value))
-                .or_insert(current.span);
+            let mut uses = self.single_source.uses.borrow_mut();
+            uses.entry((current.node, value)).or_insert(current.span);
         }
     }
 
@@ -252,43 +237,19 @@ impl<'tcx> CodegenCx<'tcx> {
     /// Records a foreign item that nothing defines.
     pub(crate) fn note_undefined(&self, value: Value, def_id: DefId) {
         if self.host {
-            self.pending
-                .borrow_mut()
-                .insert(value, Pending::Undefined(def_id));
+            self.defer(value, Pending::Undefined(def_id));
         } else {
             self.undefined.borrow_mut().insert(def_id);
         }
     }
 
+    /// Declares the function of an instance, and requires the function.
     fn declare_function(&self, instance: Instance<'tcx>) -> Value {
         let tcx = self.tcx;
         let def_id = instance.def_id();
-        let mut undefined = false;
-        if tcx.is_foreign_item(def_id) {
-            let symbol = Symbol::intern(tcx.symbol_name(instance).name);
-            let definition = self
-                .symbols
-                .get(&symbol)
-                .copied()
-                .filter(|&found| found != def_id && tcx.def_kind(found).is_fn_like())
-                // A kernel may have the name of a C function, but does not define it.
-                .filter(|&found| !matches!(markers::of_def(tcx, found), Marker::Kernel(_)));
-            // libdevice's functions are faster than those of compiler-builtins.
-            let libm = device_functions::libm(symbol.as_str());
-            if let Some(definition) = definition
-                && !(libm.is_some() && tcx.is_compiler_builtins(definition.krate))
-            {
-                return self.get_fn(Instance::mono(tcx, definition));
-            }
-            if let Some(name) = libm {
-                let abi = self.fn_abi_of_instance(instance, ty::List::empty());
-                return device_functions::declare_foreign(self, &name, abi);
-            }
-            self.note_referrer(Item::Fn(instance));
-            if let Some(value) = device_functions::declare(self, symbol.as_str(), instance) {
-                return value;
-            }
-            undefined = true;
+        let is_foreign = tcx.is_foreign_item(def_id);
+        if is_foreign && let Some(value) = self.resolve_foreign(instance) {
+            return value;
         }
         if self.host {
             self.note_referrer(Item::Fn(instance));
@@ -296,47 +257,80 @@ impl<'tcx> CodegenCx<'tcx> {
                 return value;
             }
         }
-        // The implementation of a trait's kernel has no marker of its own.
-        let is_kernel = matches!(markers::of_function(tcx, instance), Marker::Kernel(_))
-            || (self.host
-                && self
-                    .kernels
-                    .borrow()
-                    .iter()
-                    .any(|kernel| kernel.instance == instance));
+        let is_kernel = self.is_kernel(instance);
         let mut name = self.symbol(instance);
         if is_kernel {
             name.push_str(BODY);
         }
         let abi = self.fn_abi_of_instance(instance, ty::List::empty());
         let sig = crate::abi::signature(self, abi);
-        if self.module.borrow().named(&name).is_some() {
-            if tcx.is_foreign_item(def_id) {
+        let taken = self.module.borrow().named(&name);
+        if let Some(taken) = taken {
+            if is_foreign {
                 // Two declarations of the same foreign function, possibly with different types.
-                return self.module.borrow().named(&name).unwrap();
+                return taken;
             }
             name = self.fresh_name(&name);
         }
-        let attrs = tcx.codegen_instance_attrs(instance.def);
-        let mut module = self.module.borrow_mut();
-        let func = module.add_func(&name, sig).expect("the name is free");
-        crate::abi::apply_function_attrs(self, &mut module, func, abi);
-        let data = module.func_mut(func);
-        data.attrs.no_unwind = true;
-        data.attrs.cold = attrs.flags.contains(CodegenFnAttrFlags::COLD);
-        inlining::set_attributes(self, &mut data.attrs, instance, &name, is_kernel);
-        let value = data.value;
-        if tcx.is_foreign_item(def_id) {
-            drop(module);
-            if undefined {
-                self.note_undefined(value, def_id);
+        let value = {
+            let mut module = self.module.borrow_mut();
+            let func = module.add_func(&name, sig).expect("the name is free");
+            crate::abi::apply_function_attrs(self, &mut module, func, abi);
+            let data = module.func_mut(func);
+            let flags = tcx.codegen_instance_attrs(instance.def).flags;
+            data.attrs.no_unwind = true;
+            data.attrs.cold = flags.contains(CodegenFnAttrFlags::COLD);
+            inlining::set_attributes(self, &mut data.attrs, instance, &name, is_kernel);
+            if !is_foreign {
+                data.linkage = Linkage::Internal;
             }
-            return value;
+            data.value
+        };
+        match is_foreign {
+            true => self.note_undefined(value, def_id),
+            false => self.require(value, Item::Fn(instance)),
         }
-        data.linkage = Linkage::Internal;
-        drop(module);
-        self.require(value, Item::Fn(instance));
         value
+    }
+
+    /// Returns the function that a foreign declaration stands for: the program's, libdevice's or
+    /// the backend's own, if one of these has it.
+    fn resolve_foreign(&self, instance: Instance<'tcx>) -> Option<Value> {
+        let tcx = self.tcx;
+        let def_id = instance.def_id();
+        let symbol = Symbol::intern(tcx.symbol_name(instance).name);
+        let definition = self
+            .symbols
+            .get(&symbol)
+            .copied()
+            .filter(|&found| found != def_id && tcx.def_kind(found).is_fn_like())
+            // A kernel may have the name of a C function, but does not define it.
+            .filter(|&found| !matches!(markers::of_def(tcx, found), Marker::Kernel(_)));
+        // libdevice's functions are faster than those of compiler-builtins.
+        let libm = device_functions::libm(symbol.as_str());
+        if let Some(definition) = definition
+            && !(libm.is_some() && tcx.is_compiler_builtins(definition.krate))
+        {
+            return Some(self.get_fn(Instance::mono(tcx, definition)));
+        }
+        if let Some(name) = libm {
+            let abi = self.fn_abi_of_instance(instance, ty::List::empty());
+            return Some(device_functions::declare_foreign(self, &name, abi));
+        }
+        self.note_referrer(Item::Fn(instance));
+        device_functions::declare(self, symbol.as_str(), instance)
+    }
+
+    /// Returns whether a PTX entry calls the function of an instance.
+    fn is_kernel(&self, instance: Instance<'tcx>) -> bool {
+        // In a single-source session, the implementation of a trait's kernel has no marker of its
+        // own.
+        matches!(markers::of_function(self.tcx, instance), Marker::Kernel(_))
+            || (self.host
+                && self
+                    .kernels
+                    .iter()
+                    .any(|kernel| kernel.instance == instance))
     }
 }
 

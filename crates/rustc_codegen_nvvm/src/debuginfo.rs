@@ -2,12 +2,14 @@
 
 mod types;
 
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use nvvm_ir::{DbgDeclare, Di, DiNode, DwarfOp, Module, Value};
 use rustc_abi::Size;
 use rustc_codegen_ssa::mir::debuginfo::VariableKind;
 use rustc_codegen_ssa::traits::*;
+use rustc_data_structures::fx::FxHashMap;
 use rustc_middle::ty::print::with_no_trimmed_paths;
 use rustc_middle::ty::{ExistentialTraitRef, Instance, Ty};
 use rustc_session::Session;
@@ -22,6 +24,16 @@ use crate::context::CodegenCx;
 /// optimizations.
 pub(crate) fn tells_of_variables(sess: &Session) -> bool {
     sess.opts.debuginfo == DebugInfo::Full && !crate::options::optimizes(sess)
+}
+
+/// The nodes of debug information that several functions share.
+#[derive(Default)]
+pub(crate) struct DebugNodes<'tcx> {
+    unit: Cell<Option<Di>>,
+    /// The subprogram of each function.
+    subprograms: RefCell<FxHashMap<Instance<'tcx>, Di>>,
+    /// The types of variables, by the number of pointers that lead to them.
+    types: RefCell<FxHashMap<(Ty<'tcx>, u32), Di>>,
 }
 
 impl<'tcx> CodegenCx<'tcx> {
@@ -51,7 +63,7 @@ impl<'tcx> CodegenCx<'tcx> {
     }
 
     fn di_unit(&self, file: Di) -> Di {
-        if let Some(unit) = self.compile_unit.get() {
+        if let Some(unit) = self.debug.unit.get() {
             return unit;
         }
         let unit = self.di(DiNode::CompileUnit {
@@ -60,7 +72,7 @@ impl<'tcx> CodegenCx<'tcx> {
             optimized: self.optimizes(),
             line_tables_only: !self.has_variables(),
         });
-        self.compile_unit.set(Some(unit));
+        self.debug.unit.set(Some(unit));
         unit
     }
 
@@ -130,17 +142,12 @@ impl<'a, 'tcx> DebugInfoBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         definition: Option<Value>,
     ) -> Di {
         let cx = self.cx;
-        if let Some(&scope) = cx.scopes.borrow().get(&instance) {
-            if let Some(value) = definition {
-                let mut module = cx.module.borrow_mut();
-                if let Some(func) = module.as_func(value) {
-                    module.func_mut(func).subprogram = Some(scope);
-                }
-            }
-            return scope;
-        }
-        let scope = cx.di_subprogram(instance, "");
-        cx.scopes.borrow_mut().insert(instance, scope);
+        let known = cx.debug.subprograms.borrow().get(&instance).copied();
+        let scope = known.unwrap_or_else(|| {
+            let scope = cx.di_subprogram(instance, "");
+            cx.debug.subprograms.borrow_mut().insert(instance, scope);
+            scope
+        });
         if let Some(value) = definition {
             let mut module = cx.module.borrow_mut();
             if let Some(func) = module.as_func(value) {

@@ -43,7 +43,7 @@ fn in_library<'tcx>(
     let Some(call) = chain::call_of_library(cx, item, place) else {
         return false;
     };
-    let is_first = cx.reported.borrow_mut().insert(call.span);
+    let is_first = cx.single_source.reported.borrow_mut().insert(call.span);
     if is_first {
         let message = format!("{} works only on the host", call.called);
         let mut diag = cx.tcx.dcx().struct_span_err(call.span, message);
@@ -214,8 +214,8 @@ pub(crate) fn check_constants<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
 /// that recursively requires ever new instances of itself, and returns false.
 pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
     let tcx = cx.tcx;
-    if instance.args.is_empty() || cx.endless.get() {
-        return !cx.endless.get();
+    if instance.args.is_empty() {
+        return true;
     }
     let depth = chain::instances_above(cx, instance);
     // The drop glue of a nested type needs one instance for each level.
@@ -225,8 +225,6 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     if tcx.recursion_limit().value_within_limit(depth + 2) {
         return true;
     }
-    // The other items in the queue would exceed the limit as well.
-    cx.endless.set(true);
     let def_id = instance.def_id();
     let name = tcx.def_path_str(def_id);
     let item = Item::Fn(instance);
@@ -258,8 +256,7 @@ pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
     let span = ident_span(tcx, def_id);
     let message = format!("two kernels have the name `{name}`");
     let mut diag = tcx.dcx().struct_span_err(span, message);
-    let kernels = cx.kernels.borrow();
-    let others = kernels.iter().map(|kernel| kernel.instance);
+    let others = cx.kernels.iter().map(|kernel| kernel.instance);
     let mut others = others.filter(|other| other.def_id() != def_id);
     if let Some(other) = others.find(|&other| tcx.symbol_name(other).name == name) {
         let other = other.def_id();

@@ -5,18 +5,22 @@
 //! pair of scalars), and one with the value's bytes and alignment for any other value. The entry
 //! calls the Rust function with the function's own ABI; the call is inlined.
 
-use nvvm_ir::{Builder as IrBuilder, Intrinsic, KernelAttrs, Linkage, ParamAttrs, Type, Value};
+use nvvm_ir::{
+    Builder as IrBuilder, Intrinsic, KernelAttrs, Linkage, MemAccess, ParamAttrs, Type, Value,
+};
 use rustc_abi::{BackendRepr, Primitive, Size};
 use rustc_codegen_ssa::traits::*;
+use rustc_data_structures::fx::FxHashMap;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::exported_symbols::{ExportedSymbol, SymbolExportLevel};
 use rustc_middle::mono::MonoItem;
 use rustc_middle::ty::layout::{FnAbiOf, TyAndLayout};
 use rustc_middle::ty::{self, Instance, InstanceKind, Ty, TyCtxt};
+use rustc_span::Symbol;
 use rustc_span::def_id::{DefId, LOCAL_CRATE};
 use rustc_target::callconv::{ArgAbi, ArgAttribute, ArgAttributes, PassMode};
 
-use crate::context::CodegenCx;
+use crate::context::{Abi, CodegenCx, with_builder};
 use crate::markers::{self, Marker};
 use crate::{diagnostics, generic_arguments, single_source, tool_attributes};
 
@@ -168,10 +172,11 @@ fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
 /// Returns the alignment of a parameter that is passed as bytes.
 ///
 /// libnvvm 13.0 for sm_100 and later loads two adjacent floats of such a parameter with
-/// `ld.param.v2.f32`, whatever the parameter's alignment. The PTX ISA requires an
-/// address that is a multiple of 8 ("Vectors as operands"), which an address after a parameter of
-/// 12 bytes is not. ptxas splits such a load if it knows the address, as it does on an H100. The
-/// parameter is aligned so that no load depends on that. The sample `monte_carlo_call` shows the problem on the emulator as sm_100.
+/// `ld.param.v2.f32`, whatever the parameter's alignment. The PTX ISA requires an address that is a
+/// multiple of 8 ("Vectors as operands"), which an address after a parameter of 12 bytes is not.
+/// ptxas splits such a load if it knows the address, as it does on an H100. The parameter is aligned
+/// so that no load depends on that. The sample `monte_carlo_call` shows the problem on the emulator
+/// as sm_100.
 fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
     if cx.arch.dialect() == nvvm::Dialect::Llvm7 {
         return align;
@@ -211,8 +216,24 @@ fn is_partition<'tcx>(tcx: TyCtxt<'tcx>, ty: Ty<'tcx>) -> bool {
         && tcx.item_name(did).as_str().starts_with("Per")
 }
 
-/// Emits the entry of a kernel.
-pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Option<Value> {
+/// The parameters of kernels that the passes on PTX know.
+#[derive(Default)]
+pub(crate) struct Parameters {
+    /// The slices.
+    pub slices: Vec<ptx::Slice>,
+    /// The parameters that partition buffers.
+    pub partitions: Vec<ptx::Parameter>,
+    /// The parameters of type `usize`.
+    pub sizes: Vec<ptx::Parameter>,
+}
+
+/// Emits the entry of a kernel, and adds its parameters to `parameters`. Returns `None` after
+/// reporting an error.
+pub(crate) fn emit_entry<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    kernel: Kernel<'tcx>,
+    parameters: &mut Parameters,
+) -> Option<Value> {
     let tcx = cx.tcx;
     let Kernel {
         instance, attrs, ..
@@ -232,86 +253,14 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     }
     let body = cx.get_fn(instance);
     let name = cx.symbol(instance);
-
-    let mut slices = Vec::new();
-    let (mut partitions, mut sizes) = (Vec::new(), Vec::new());
-    let mut types = Vec::new();
-    let mut param_attrs = Vec::new();
-    let constants = markers::grid_constants(tcx, def_id);
-    let mut passings = Vec::new();
-    for (index, arg) in abi.args.iter().enumerate() {
-        if !constants.contains(&index) {
-            passings.push(passing(cx, arg.layout));
-            continue;
-        }
-        passings.push(passing_constant(cx, def_id, arg.layout)?);
-    }
-    let parameter = |index| ptx::Parameter {
-        kernel: name.clone(),
-        index,
-    };
+    let passings = passings(cx, def_id, abi)?;
+    let mut signature = Signature::default();
     for (arg, passing) in abi.args.iter().zip(&passings) {
-        // The guarantees of reference types hold for the whole grid, and enable `ld.global.nc`
-        // among others. For an empty slice, `cust` passes an aligned address and not null.
-        let promised = |attrs: &ArgAttributes| ParamAttrs {
-            noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
-            nonnull: cx.optimizes() && attrs.regular.contains(ArgAttribute::NonNull),
-            readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
-            ..ParamAttrs::default()
-        };
-        let attrs = ParamAttrs::default();
-        match *passing {
-            Passing::Nothing => {}
-            Passing::Scalar(ty) => {
-                if arg.layout.ty == tcx.types.usize {
-                    sizes.push(parameter(types.len()));
-                }
-                types.push(ty);
-                param_attrs.push(match &arg.mode {
-                    PassMode::Direct(promises) => promised(promises),
-                    _ => attrs,
-                });
-            }
-            Passing::Wide(a, b) => {
-                if let Some(ty::Slice(element)) = pointee(arg.layout).map(Ty::kind) {
-                    slices.push(ptx::Slice {
-                        kernel: name.clone(),
-                        pointer: types.len(),
-                        length: types.len() + 1,
-                        element: cx.layout_of(*element).size.bytes(),
-                    });
-                }
-                types.extend([a, b]);
-                param_attrs.push(match &arg.mode {
-                    PassMode::Pair(promises, _) => promised(promises),
-                    _ => attrs.clone(),
-                });
-                param_attrs.push(attrs);
-            }
-            Passing::Bytes(ty) => {
-                if is_partition(tcx, arg.layout.ty) {
-                    partitions.push(parameter(types.len()));
-                }
-                types.push(cx.type_ptr());
-                param_attrs.push(ParamAttrs {
-                    byval: Some(ty),
-                    align: param_align(cx, ty, arg.layout.align.abi.bytes()),
-                    ..attrs
-                });
-            }
-            Passing::Constant(ty, align) => {
-                types.push(cx.type_ptr());
-                param_attrs.push(ParamAttrs {
-                    byval: Some(ty),
-                    grid_constant: true,
-                    align: param_align(cx, ty, align),
-                    ..attrs
-                });
-            }
-        }
+        record_parameter(cx, &name, signature.types.len(), arg, passing, parameters);
+        signature.push(cx, arg, passing);
     }
     let void = cx.ty(|t| t.void());
-    let sig = cx.type_func(&types, void);
+    let sig = cx.type_func(&signature.types, void);
     let mut module = cx.module.borrow_mut();
     let Some(func) = module.add_func(&name, sig) else {
         diagnostics::taken_name(cx, def_id, &name);
@@ -321,15 +270,12 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     let entry = data.value;
     data.kernel = Some(attrs);
     data.linkage = Linkage::External;
-    data.param_attrs = param_attrs;
+    data.param_attrs = signature.attrs;
     data.attrs.no_unwind = true;
     let params = data.params.clone();
     let block = module.add_block(func, "start");
     drop(module);
 
-    cx.slices.borrow_mut().extend(slices);
-    cx.partitions.borrow_mut().extend(partitions);
-    cx.sizes.borrow_mut().extend(sizes);
     let mut params = params.into_iter();
     let mut args = Vec::new();
     for (arg, passing) in abi.args.iter().zip(&passings) {
@@ -341,11 +287,13 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
             Passing::Wide(..) => Incoming::Values(vec![next(), next()]),
             Passing::Bytes(_) => Incoming::Memory(next()),
         };
-        pass(cx, block, arg, incoming, &mut args);
+        let layout = arg.layout;
+        let param = EntryParam { cx, block, layout };
+        param.pass(&arg.mode, incoming, &mut args);
     }
     let sig = crate::abi::signature(cx, abi);
     let location = crate::debuginfo::entry_location(cx, instance, func);
-    crate::context::with_builder(cx, block, location, |b| {
+    with_builder(cx, block, location, |b| {
         b.call(sig, body, &args);
         if abi.ret.layout.is_uninhabited() {
             b.unreachable();
@@ -356,6 +304,116 @@ pub(crate) fn emit_entry<'tcx>(cx: &CodegenCx<'tcx>, kernel: Kernel<'tcx>) -> Op
     Some(entry)
 }
 
+/// Returns how the entry receives each Rust parameter, or `None` after reporting an error.
+fn passings<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId, abi: &Abi<'tcx>) -> Option<Vec<Passing>> {
+    let constants = markers::grid_constants(cx.tcx, def_id);
+    let args = abi.args.iter().enumerate();
+    args.map(|(index, arg)| match constants.contains(&index) {
+        true => passing_constant(cx, def_id, arg.layout),
+        false => Some(passing(cx, arg.layout)),
+    })
+    .collect()
+}
+
+/// The parameters of an entry.
+#[derive(Default)]
+struct Signature {
+    types: Vec<Type>,
+    attrs: Vec<ParamAttrs>,
+}
+
+impl Signature {
+    /// Adds the parameters for a Rust parameter.
+    fn push<'tcx>(
+        &mut self,
+        cx: &CodegenCx<'tcx>,
+        arg: &ArgAbi<'tcx, Ty<'tcx>>,
+        passing: &Passing,
+    ) {
+        let byval = |ty, align| ParamAttrs {
+            byval: Some(ty),
+            align: param_align(cx, ty, align),
+            ..ParamAttrs::default()
+        };
+        match *passing {
+            Passing::Nothing => {}
+            Passing::Scalar(ty) => {
+                self.types.push(ty);
+                self.attrs.push(match &arg.mode {
+                    PassMode::Direct(attrs) => guarantees(cx, attrs),
+                    _ => ParamAttrs::default(),
+                });
+            }
+            Passing::Wide(a, b) => {
+                self.types.extend([a, b]);
+                self.attrs.push(match &arg.mode {
+                    PassMode::Pair(attrs, _) => guarantees(cx, attrs),
+                    _ => ParamAttrs::default(),
+                });
+                self.attrs.push(ParamAttrs::default());
+            }
+            Passing::Bytes(ty) => {
+                self.types.push(cx.type_ptr());
+                self.attrs.push(byval(ty, arg.layout.align.abi.bytes()));
+            }
+            Passing::Constant(ty, align) => {
+                self.types.push(cx.type_ptr());
+                self.attrs.push(ParamAttrs {
+                    grid_constant: true,
+                    ..byval(ty, align)
+                });
+            }
+        }
+    }
+}
+
+/// Returns the attributes of a pointer parameter. The guarantees of reference types hold for the
+/// whole grid, and enable `ld.global.nc` among others. For an empty slice, `cust` passes an aligned
+/// address and not null.
+fn guarantees(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
+    ParamAttrs {
+        noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
+        nonnull: cx.optimizes() && attrs.regular.contains(ArgAttribute::NonNull),
+        readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
+        ..ParamAttrs::default()
+    }
+}
+
+/// Adds a Rust parameter to `parameters`, if passes on PTX use its kind. `index` is the number of
+/// its first parameter in the entry of `kernel`.
+fn record_parameter<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    kernel: &str,
+    index: usize,
+    arg: &ArgAbi<'tcx, Ty<'tcx>>,
+    passing: &Passing,
+    parameters: &mut Parameters,
+) {
+    let parameter = || ptx::Parameter {
+        kernel: kernel.to_owned(),
+        index,
+    };
+    match passing {
+        Passing::Scalar(_) if arg.layout.ty == cx.tcx.types.usize => {
+            parameters.sizes.push(parameter());
+        }
+        Passing::Wide(..) => {
+            if let Some(ty::Slice(element)) = pointee(arg.layout).map(Ty::kind) {
+                parameters.slices.push(ptx::Slice {
+                    kernel: kernel.to_owned(),
+                    pointer: index,
+                    length: index + 1,
+                    element: cx.layout_of(*element).size.bytes(),
+                });
+            }
+        }
+        Passing::Bytes(_) if is_partition(cx.tcx, arg.layout.ty) => {
+            parameters.partitions.push(parameter());
+        }
+        _ => {}
+    }
+}
+
 /// Returns the type that a reference points to.
 fn pointee<'tcx>(layout: TyAndLayout<'tcx>) -> Option<Ty<'tcx>> {
     match *layout.ty.kind() {
@@ -364,108 +422,122 @@ fn pointee<'tcx>(layout: TyAndLayout<'tcx>) -> Option<Ty<'tcx>> {
     }
 }
 
+/// The values of an entry's parameters for one Rust parameter.
 enum Incoming {
     Nothing,
     Values(Vec<Value>),
     Memory(Value),
 }
 
-/// Converts a parameter of the entry to the arguments of the Rust function.
-fn pass<'tcx>(
-    cx: &CodegenCx<'tcx>,
+/// A Rust parameter in the entry's block, which converts it to the arguments of the Rust function.
+struct EntryParam<'a, 'tcx> {
+    cx: &'a CodegenCx<'tcx>,
     block: nvvm_ir::Block,
-    arg: &ArgAbi<'tcx, ty::Ty<'tcx>>,
-    incoming: Incoming,
-    args: &mut Vec<Value>,
-) {
-    let layout = arg.layout;
-    let access = |align: u64| nvvm_ir::MemAccess {
-        align,
-        ..Default::default()
-    };
-    // Stores a value in the entry's local memory and returns the address. The Rust function may
-    // write to an argument that it takes by value, so it gets a copy.
-    let spill = |incoming: &Incoming| {
-        let size = layout.size.bytes();
-        let align = layout.align.abi.bytes();
-        let ty = cx.bytes(size);
-        crate::context::with_builder(cx, block, None, |b| {
+    layout: TyAndLayout<'tcx>,
+}
+
+impl EntryParam<'_, '_> {
+    /// Adds the arguments for the parameter, which the Rust function expects in the given mode.
+    fn pass(&self, mode: &PassMode, incoming: Incoming, args: &mut Vec<Value>) {
+        let (cx, layout) = (self.cx, self.layout);
+        match mode {
+            PassMode::Ignore => {}
+            PassMode::Direct(_) => match (layout.backend_repr, &incoming) {
+                (BackendRepr::Scalar(scalar), Incoming::Values(values)) => {
+                    args.push(self.to_register(values[0], scalar));
+                }
+                _ => {
+                    let slot = self.spill(&incoming);
+                    args.push(self.load(slot, Size::ZERO, cx.immediate_backend_type(layout)));
+                }
+            },
+            PassMode::Pair(..) => {
+                let BackendRepr::ScalarPair { a, b, b_offset } = layout.backend_repr else {
+                    rustc_span::bug!("a pair without a pair's layout")
+                };
+                let (first, second) = match incoming {
+                    Incoming::Values(values) => (values[0], values[1]),
+                    _ => {
+                        let slot = self.spill(&incoming);
+                        (
+                            self.load(slot, Size::ZERO, cx.scalar_type(a)),
+                            self.load(slot, b_offset, cx.scalar_type(b)),
+                        )
+                    }
+                };
+                args.push(self.to_register(first, a));
+                args.push(self.to_register(second, b));
+            }
+            PassMode::Cast { cast, .. } => {
+                let ty = cx.cast_backend_type(cast);
+                let slot = self.spill(&incoming);
+                args.push(self.load(slot, Size::ZERO, ty));
+            }
+            PassMode::Indirect { .. } => args.push(self.spill(&incoming)),
+            PassMode::IndirectUnsized { .. } => rustc_span::bug!("an unsized kernel parameter"),
+        }
+    }
+
+    /// Stores the parameter in the entry's local memory and returns the address. The Rust function
+    /// may write to an argument that it takes by value, so it gets a copy.
+    fn spill(&self, incoming: &Incoming) -> Value {
+        let size = self.layout.size.bytes();
+        let align = self.layout.align.abi.bytes();
+        let ty = self.cx.bytes(size);
+        with_builder(self.cx, self.block, None, |b| {
             let slot = b.alloca(ty, align);
             match incoming {
                 Incoming::Nothing => {}
                 Incoming::Memory(from) => copy(b, slot, *from, size, align),
                 Incoming::Values(values) => {
-                    let mut offset = Size::ZERO;
+                    let mut offset = 0;
                     for &value in values {
                         let ty = b.module.ty(value);
-                        let i8 = b.module.types.int(8);
-                        let at = b.module.const_i64(offset.bytes() as i64);
-                        let to = b.gep(i8, slot, &[at], true);
+                        let to = at_offset(b, slot, offset);
                         let size = b.module.types.size(ty);
                         b.store(value, to, access(size.min(align)));
-                        offset += Size::from_bytes(size);
+                        offset += size;
                     }
                 }
             }
             slot
         })
-    };
-    let load = |ptr: Value, offset: Size, ty: Type| {
-        crate::context::with_builder(cx, block, None, |b| {
-            let i8 = b.module.types.int(8);
-            let at = b.module.const_i64(offset.bytes() as i64);
-            let from = b.gep(i8, ptr, &[at], true);
-            let align = layout.align.abi.restrict_for_offset(offset).bytes();
-            b.load(ty, from, access(align))
-        })
-    };
-    // `bool` is a byte in memory and in the entry, and `i1` in registers.
-    let to_register = |value: Value, scalar: rustc_abi::Scalar| {
-        if scalar.is_bool() {
-            let i1 = cx.int(1);
-            crate::context::with_builder(cx, block, None, |b| {
-                b.cast(nvvm_ir::CastOp::Trunc, value, i1)
-            })
-        } else {
-            value
-        }
-    };
-    match &arg.mode {
-        PassMode::Ignore => {}
-        PassMode::Direct(_) => match (layout.backend_repr, &incoming) {
-            (BackendRepr::Scalar(scalar), Incoming::Values(values)) => {
-                args.push(to_register(values[0], scalar));
-            }
-            _ => {
-                let slot = spill(&incoming);
-                args.push(load(slot, Size::ZERO, cx.immediate_backend_type(layout)));
-            }
-        },
-        PassMode::Pair(..) => {
-            let BackendRepr::ScalarPair { a, b, b_offset } = layout.backend_repr else {
-                rustc_span::bug!("a pair without a pair's layout")
-            };
-            let (first, second) = match incoming {
-                Incoming::Values(values) => (values[0], values[1]),
-                _ => {
-                    let slot = spill(&incoming);
-                    (
-                        load(slot, Size::ZERO, cx.scalar_type(a)),
-                        load(slot, b_offset, cx.scalar_type(b)),
-                    )
-                }
-            };
-            args.push(to_register(first, a));
-            args.push(to_register(second, b));
-        }
-        PassMode::Cast { cast, .. } => {
-            let ty = cx.cast_backend_type(cast);
-            let slot = spill(&incoming);
-            args.push(load(slot, Size::ZERO, ty));
-        }
-        PassMode::Indirect { .. } => args.push(spill(&incoming)),
-        PassMode::IndirectUnsized { .. } => rustc_span::bug!("an unsized kernel parameter"),
     }
+
+    /// Loads a part of the parameter from its copy.
+    fn load(&self, slot: Value, offset: Size, ty: Type) -> Value {
+        with_builder(self.cx, self.block, None, |b| {
+            let from = at_offset(b, slot, offset.bytes());
+            let align = self.layout.align.abi.restrict_for_offset(offset);
+            b.load(ty, from, access(align.bytes()))
+        })
+    }
+
+    /// Converts a scalar from its form in memory and in the entry, where `bool` is a byte, to its
+    /// form in registers, where `bool` is `i1`.
+    fn to_register(&self, value: Value, scalar: rustc_abi::Scalar) -> Value {
+        if !scalar.is_bool() {
+            return value;
+        }
+        let i1 = self.cx.int(1);
+        with_builder(self.cx, self.block, None, |b| {
+            b.cast(nvvm_ir::CastOp::Trunc, value, i1)
+        })
+    }
+}
+
+fn access(align: u64) -> MemAccess {
+    MemAccess {
+        align,
+        ..MemAccess::default()
+    }
+}
+
+/// Returns the address `offset` bytes after `ptr`.
+fn at_offset(b: &mut IrBuilder<'_>, ptr: Value, offset: u64) -> Value {
+    let i8 = b.module.types.int(8);
+    let offset = b.module.const_i64(offset as i64);
+    b.gep(i8, ptr, &[offset], true)
 }
 
 fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
@@ -499,17 +571,15 @@ fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
 }
 
 /// Returns the definitions of all crates by symbol. Foreign items of the same name resolve to them.
-pub(crate) fn definitions(
-    tcx: TyCtxt<'_>,
-) -> rustc_data_structures::fx::FxHashMap<rustc_span::Symbol, DefId> {
-    let mut symbols = rustc_data_structures::fx::FxHashMap::default();
+pub(crate) fn definitions(tcx: TyCtxt<'_>) -> FxHashMap<Symbol, DefId> {
+    let mut symbols = FxHashMap::default();
     let mut add = |cnum| {
         for &(symbol, _) in tcx.exported_non_generic_symbols(cnum) {
             if let ExportedSymbol::NonGeneric(def_id) = symbol
                 && !tcx.is_foreign_item(def_id)
             {
                 let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
-                let symbol = rustc_span::Symbol::intern(name);
+                let symbol = Symbol::intern(name);
                 // Only a declaration of the kernel itself resolves to a kernel.
                 match markers::of_def(tcx, def_id) {
                     Marker::Kernel(_) => drop(symbols.entry(symbol).or_insert(def_id)),

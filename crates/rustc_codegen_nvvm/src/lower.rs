@@ -4,17 +4,19 @@ use nvvm_ir::{Module, TypeKind, Value, passes};
 use rustc_ast::expand::allocator::{ALLOC_ERROR_HANDLER, default_fn_name, global_fn_name};
 use rustc_codegen_ssa::mir::codegen_mir;
 use rustc_codegen_ssa::traits::*;
-use rustc_data_structures::fx::FxHashMap;
+use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::ty::{Instance, TyCtxt};
-use rustc_span::{Span, Symbol};
+use rustc_span::def_id::DefId;
+use rustc_span::{DUMMY_SP, Span, Spanned, Symbol};
 
 use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
-use crate::{device_functions, diagnostics, kernels, known_items, packed, single_source};
+use crate::packed::PackedTypes;
+use crate::{device_functions, diagnostics, kernels, known_items, single_source};
 
 /// The result of lowering.
 pub(crate) struct Lowered<'tcx> {
@@ -38,6 +40,20 @@ pub(crate) struct Lowered<'tcx> {
     pub sizes: Vec<ptx::Parameter>,
 }
 
+/// The loop over the items of the program. It has the state that nothing changes while a function's
+/// MIR is lowered; the rest is in [`CodegenCx`].
+struct Lowering<'tcx> {
+    cx: CodegenCx<'tcx>,
+    /// The kernels' parameters that passes on PTX know.
+    parameters: kernels::Parameters,
+    packed: PackedTypes<'tcx>,
+    /// In a single-source session: the functions and globals that reached code references.
+    reached: FxHashSet<Value>,
+    /// Whether infinite recursion in a generic function's instances has been reported. The other
+    /// items in the queue would exceed the recursion limit as well.
+    is_endless: bool,
+}
+
 /// Lowers everything that the crate's kernels reach. After an error, which is reported, the module
 /// is incomplete and must not be used.
 pub(crate) fn lower<'tcx>(
@@ -51,56 +67,62 @@ pub(crate) fn lower<'tcx>(
         true => single_source::add_allocator(tcx, &mut symbols),
         false => add_allocator_defaults(tcx, &mut symbols),
     }
-    let cx = CodegenCx::new(tcx, arch, symbols);
-    cx.kernels.borrow_mut().clone_from(&kernels);
+    let mut lowering = Lowering {
+        cx: CodegenCx::new(tcx, arch, symbols, kernels.clone()),
+        parameters: kernels::Parameters::default(),
+        packed: PackedTypes::default(),
+        reached: FxHashSet::default(),
+        is_endless: false,
+    };
     for kernel in kernels {
-        if let Some(entry) = kernels::emit_entry(&cx, kernel) {
-            require_reached(&cx, entry, None);
+        let entry = kernels::emit_entry(&lowering.cx, kernel, &mut lowering.parameters);
+        if let Some(entry) = entry {
+            lowering.require_reached(entry, None);
         }
     }
     if options.roots == Roots::All {
-        require_everything(&cx);
+        require_everything(&lowering.cx);
     }
-    let mut cx = cx;
     for item in tcx.hir_crate_items(()).free_items() {
         // In a host session, `global_asm!` is for the host.
-        if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm && !cx.host {
-            rustc_codegen_ssa::base::codegen_global_asm(&mut cx, item);
+        if tcx.def_kind(item.owner_id) == DefKind::GlobalAsm && !lowering.cx.host {
+            rustc_codegen_ssa::base::codegen_global_asm(&mut lowering.cx, item);
         }
     }
-    let cx = cx;
-    lower_required(&cx);
-    if require_soft_float(&cx) {
-        lower_required(&cx);
+    lowering.lower_required();
+    if lowering.require_soft_float() {
+        lowering.lower_required();
     }
+    let Lowering { cx, parameters, .. } = lowering;
     report_undefined(&cx, options);
     crate::locations::pass_on(&cx);
-    let instances = {
-        let module = cx.module.borrow();
-        let functions = cx.functions.borrow();
-        let named = functions.iter().filter_map(|(&instance, &value)| {
-            let func = module.as_func(value)?;
-            Some((module.func(func).name.clone(), instance))
-        });
-        named.collect()
-    };
     Lowered {
-        instances,
+        instances: instances(&cx),
         signatures: signatures(&cx),
         entries: entries(&cx),
-        slices: cx.slices.take(),
-        partitions: cx.partitions.take(),
-        sizes: cx.sizes.take(),
+        slices: parameters.slices,
+        partitions: parameters.partitions,
+        sizes: parameters.sizes,
         module: cx.module.into_inner(),
         asm_spans: cx.asm_spans.into_inner(),
         intrinsic_spans: cx.intrinsic_spans.into_inner(),
     }
 }
 
+/// Returns the functions by symbol.
+fn instances<'tcx>(cx: &CodegenCx<'tcx>) -> FxHashMap<String, Instance<'tcx>> {
+    let module = cx.module.borrow();
+    let functions = cx.functions.borrow();
+    let named = functions.iter().filter_map(|(&instance, &value)| {
+        let func = module.as_func(value)?;
+        Some((module.func(func).name.clone(), instance))
+    });
+    named.collect()
+}
+
 /// Returns the symbols and signatures of the kernels and of the statics that they use.
 fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
-    let kernels = cx.kernels.borrow();
-    let kernels = kernels.iter().filter_map(|kernel| {
+    let kernels = cx.kernels.iter().filter_map(|kernel| {
         let name = cx.symbol(kernel.instance);
         let signature = cx.records.kernels.get(&name)?.clone();
         Some((name, signature))
@@ -116,8 +138,7 @@ fn signatures(cx: &CodegenCx<'_>) -> Vec<(String, String)> {
 
 /// Returns the identities of the kernels on the host, with their symbols.
 fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
-    let kernels = cx.kernels.borrow();
-    let entries = kernels.iter().filter_map(|kernel| {
+    let entries = cx.kernels.iter().filter_map(|kernel| {
         let recorded = || cx.records.handles.get(&kernel.instance.def_id()).copied();
         let handle = kernel.handle.or_else(recorded)?;
         Some((handle, cx.symbol(kernel.instance)))
@@ -125,64 +146,139 @@ fn entries(cx: &CodegenCx<'_>) -> Vec<(u128, String)> {
     entries.collect()
 }
 
-/// In a single-source session: requires the items that a function or global references, after
-/// branches on constants have been folded. In other sessions, all referenced items have already
-/// been required.
-fn require_reached<'tcx>(cx: &CodegenCx<'tcx>, value: Value, item: Option<Item<'tcx>>) {
-    if !cx.host {
-        return;
-    }
-    let named = {
-        let mut module = cx.module.borrow_mut();
-        match module.as_func(value) {
-            Some(func) => {
-                passes::prune(&mut module, func);
-                passes::symbols_of(&module, func)
+impl<'tcx> Lowering<'tcx> {
+    /// In a single-source session: requires the items that a function or global references, after
+    /// branches on constants have been folded. `user` is the item of the function or global. In
+    /// other sessions, all referenced items have already been required.
+    fn require_reached(&mut self, value: Value, user: Option<Item<'tcx>>) {
+        if !self.cx.host {
+            return;
+        }
+        let mut queue = {
+            let mut module = self.cx.module.borrow_mut();
+            match module.as_func(value) {
+                Some(func) => {
+                    passes::prune(&mut module, func);
+                    passes::symbols_of(&module, func)
+                }
+                None => initializer_symbols(&module, value),
             }
-            None => initializer_symbols(&module, value),
-        }
-    };
-    let mut queue = named;
-    while let Some(value) = queue.pop() {
-        if !cx.reached.borrow_mut().insert(value) {
-            continue;
-        }
-        queue.extend(initializer_symbols(&cx.module.borrow(), value));
-        let Some(pending) = cx.pending.borrow_mut().remove(&value) else {
-            continue;
         };
-        if let Some(user) = item {
-            let span = cx.uses.borrow().get(&(user, value)).copied();
-            cx.current.set(Some(rustc_span::Spanned {
-                node: user,
-                span: span.unwrap_or(rustc_span::DUMMY_SP),
-            }));
+        while let Some(value) = queue.pop() {
+            if !self.reached.insert(value) {
+                continue;
+            }
+            queue.extend(initializer_symbols(&self.cx.module.borrow(), value));
+            let pending = self.cx.single_source.pending.borrow_mut().remove(&value);
+            if let Some(pending) = pending {
+                if let Some(user) = user {
+                    let span = self
+                        .cx
+                        .single_source
+                        .uses
+                        .borrow()
+                        .get(&(user, value))
+                        .copied();
+                    self.cx.current.set(Some(Spanned {
+                        node: user,
+                        span: span.unwrap_or(DUMMY_SP),
+                    }));
+                }
+                require_pending(&self.cx, pending);
+            }
         }
-        match pending {
-            Pending::Item(item) => {
-                cx.note_referrer(item);
-                cx.queue.borrow_mut().push_back(item);
-            }
-            Pending::Undefined(def_id) => {
-                let item = match tcx_is_fn(cx.tcx, def_id) {
-                    true => Item::Fn(Instance::mono(cx.tcx, def_id)),
-                    false => Item::Static(def_id),
-                };
-                cx.note_referrer(item);
-                cx.undefined.borrow_mut().insert(def_id);
-            }
-            Pending::ThreadLocal(def_id) => {
-                let item = Item::Static(def_id);
-                cx.note_referrer(item);
-                diagnostics::unsupported_item(cx, item, "a thread-local static");
-            }
-            Pending::Unsupported(span, what) => diagnostics::unsupported(cx, span, &what),
+    }
+
+    /// Requires a function that no instruction calls yet: the legalizer will.
+    fn require_now(&mut self, value: Value) {
+        let pending = self.cx.single_source.pending.borrow_mut().remove(&value);
+        if let Some(Pending::Item(item)) = pending {
+            self.reached.insert(value);
+            self.cx.enqueue(item);
         }
+    }
+
+    /// Lowers the queued items and everything that these require in turn.
+    fn lower_required(&mut self) {
+        loop {
+            let next = self.cx.queue.borrow_mut().pop_front();
+            let Some(item) = next else { break };
+            self.cx.current.set(Some(unspanned(item)));
+            let value = match item {
+                Item::Fn(instance) => {
+                    self.lower_function(instance);
+                    self.cx.functions.borrow().get(&instance).copied()
+                }
+                Item::Static(def_id) => {
+                    self.cx.define_static(def_id);
+                    self.cx.statics.borrow().get(&def_id).copied()
+                }
+            };
+            if let Some(value) = value {
+                self.require_reached(value, Some(item));
+            }
+            self.cx.current.set(None);
+        }
+    }
+
+    /// Requires the functions that the legalizer calls for operations on `f128`, if the module has
+    /// any. Returns whether it does.
+    fn require_soft_float(&mut self) -> bool {
+        let has_f128 = self.cx.ty(|types| types.has(&TypeKind::Fp128));
+        if has_f128 {
+            for name in nvvm_ir::legalize::SOFT_FLOAT {
+                if let Some(&definition) = self.cx.symbols.get(&Symbol::intern(name)) {
+                    let value = self.cx.get_fn(Instance::mono(self.cx.tcx, definition));
+                    self.require_now(value);
+                }
+            }
+        }
+        has_f128
+    }
+
+    fn lower_function(&mut self, instance: Instance<'tcx>) {
+        let cx = &self.cx;
+        if !is_lowerable(cx, instance) || self.is_endless {
+            return;
+        }
+        if !diagnostics::check_recursion(cx, instance) {
+            self.is_endless = true;
+            return;
+        }
+        if !diagnostics::check_constants(cx, instance) {
+            return;
+        }
+        if cx.optimizes() && self.packed.are_handled_by(cx, instance) {
+            let value = cx.get_fn(instance);
+            let mut module = cx.module.borrow_mut();
+            if let Some(func) = module.as_func(value) {
+                module.func_mut(func).attrs.no_implicit_float = true;
+            }
+        }
+        cx.locations.borrow_mut().enter(cx.tcx, instance);
+        codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
     }
 }
 
-fn tcx_is_fn(tcx: TyCtxt<'_>, def_id: rustc_span::def_id::DefId) -> bool {
-    tcx.def_kind(def_id).is_fn_like()
+/// Requires an item that reached code references, or reports that the GPU does not have it.
+fn require_pending<'tcx>(cx: &CodegenCx<'tcx>, pending: Pending<'tcx>) {
+    match pending {
+        Pending::Item(item) => cx.enqueue(item),
+        Pending::Undefined(def_id) => {
+            let item = match cx.tcx.def_kind(def_id).is_fn_like() {
+                true => Item::Fn(Instance::mono(cx.tcx, def_id)),
+                false => Item::Static(def_id),
+            };
+            cx.note_referrer(item);
+            cx.undefined.borrow_mut().insert(def_id);
+        }
+        Pending::ThreadLocal(def_id) => {
+            let item = Item::Static(def_id);
+            cx.note_referrer(item);
+            diagnostics::unsupported_item(cx, item, "a thread-local static");
+        }
+        Pending::Unsupported(span, what) => diagnostics::unsupported(cx, span, &what),
+    }
 }
 
 /// Returns the symbols that a global's initializer references.
@@ -194,49 +290,36 @@ fn initializer_symbols(module: &Module, value: Value) -> Vec<Value> {
         .unwrap_or_default()
 }
 
-/// Lowers the queued items and everything that these require in turn.
-fn lower_required(cx: &CodegenCx<'_>) {
-    loop {
-        let next = cx.queue.borrow_mut().pop_front();
-        let Some(item) = next else { break };
-        cx.current.set(Some(unspanned(item)));
-        let value = match item {
-            Item::Fn(instance) => {
-                lower_function(cx, instance);
-                cx.functions.borrow().get(&instance).copied()
-            }
-            Item::Static(def_id) => {
-                cx.define_static(def_id);
-                cx.statics.borrow().get(&def_id).copied()
-            }
-        };
-        if let Some(value) = value {
-            require_reached(cx, value, Some(item));
-        }
-        cx.current.set(None);
+/// Returns whether a function has MIR that can be lowered. Reports an error if not.
+fn is_lowerable<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
+    let tcx = cx.tcx;
+    let def_id = instance.def_id();
+    let is_upstream = instance
+        .def
+        .def_id_if_not_guaranteed_local_codegen()
+        .is_some()
+        && !def_id.is_local();
+    let kind = tcx.def_kind(def_id);
+    if is_upstream && !tcx.is_mir_available(def_id) && !matches!(kind, DefKind::Ctor(..)) {
+        diagnostics::without_code(cx, instance);
+        return false;
     }
-}
-
-/// Requires the functions that the legalizer calls for operations on `f128`, if the module has any.
-/// Returns whether it does.
-fn require_soft_float(cx: &CodegenCx<'_>) -> bool {
-    let has_quads = cx.ty(|types| types.has(&TypeKind::Fp128));
-    if has_quads {
-        for name in nvvm_ir::legalize::SOFT_FLOAT {
-            if let Some(&definition) = cx.symbols.get(&Symbol::intern(name)) {
-                let value = cx.get_fn(Instance::mono(cx.tcx, definition));
-                cx.require_now(value);
-            }
-        }
-    }
-    has_quads
+    let flags = tcx.codegen_instance_attrs(instance.def).flags;
+    let unsupported = if flags.contains(CodegenFnAttrFlags::NAKED) {
+        "a naked function"
+    } else if matches!(kind, DefKind::Fn | DefKind::AssocFn)
+        && tcx.fn_sig(def_id).skip_binder().c_variadic()
+    {
+        "a function with a variable number of arguments"
+    } else {
+        return true;
+    };
+    diagnostics::unsupported_item(cx, Item::Fn(instance), unsupported);
+    false
 }
 
 /// Defines the symbols that rustc's allocator shim would define.
-fn add_allocator_defaults(
-    tcx: TyCtxt<'_>,
-    symbols: &mut rustc_data_structures::fx::FxHashMap<Symbol, rustc_span::def_id::DefId>,
-) {
+fn add_allocator_defaults(tcx: TyCtxt<'_>, symbols: &mut FxHashMap<Symbol, DefId>) {
     let mangled =
         |name: &str| Symbol::intern(&rustc_symbol_mangling::mangle_internal_symbol(tcx, name));
     let handler = mangled(&global_fn_name(ALLOC_ERROR_HANDLER));
@@ -245,46 +328,6 @@ fn add_allocator_defaults(
     {
         symbols.insert(handler, default);
     }
-}
-
-fn lower_function<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) {
-    let tcx = cx.tcx;
-    let def_id = instance.def_id();
-    if instance
-        .def
-        .def_id_if_not_guaranteed_local_codegen()
-        .is_some()
-        && !def_id.is_local()
-        && !tcx.is_mir_available(def_id)
-        && !matches!(tcx.def_kind(def_id), DefKind::Ctor(..))
-    {
-        diagnostics::without_code(cx, instance);
-        return;
-    }
-    let flags = tcx.codegen_instance_attrs(instance.def).flags;
-    if flags.contains(CodegenFnAttrFlags::NAKED) {
-        diagnostics::unsupported_item(cx, Item::Fn(instance), "a naked function");
-        return;
-    }
-    if matches!(tcx.def_kind(def_id), DefKind::Fn | DefKind::AssocFn)
-        && tcx.fn_sig(def_id).skip_binder().c_variadic()
-    {
-        let what = "a function with a variable number of arguments";
-        diagnostics::unsupported_item(cx, Item::Fn(instance), what);
-        return;
-    }
-    if !diagnostics::check_recursion(cx, instance) || !diagnostics::check_constants(cx, instance) {
-        return;
-    }
-    if cx.optimizes() && packed::handles_packed(cx, instance) {
-        let value = cx.get_fn(instance);
-        let mut module = cx.module.borrow_mut();
-        if let Some(func) = module.as_func(value) {
-            module.func_mut(func).attrs.no_implicit_float = true;
-        }
-    }
-    cx.locations.borrow_mut().enter(tcx, instance);
-    codegen_mir::<Builder<'_, 'tcx>>(cx, instance);
 }
 
 /// Requires every function of the crate without type parameters, for tests of the compiler.
@@ -310,6 +353,10 @@ fn require_everything(cx: &CodegenCx<'_>) {
 
 /// Reports foreign functions and statics without a definition, each with its users.
 fn report_undefined(cx: &CodegenCx<'_>, options: &Options) {
+    // A library alone lacks the crates that provide panic handler, allocator and so on.
+    if options.roots == Roots::All {
+        return;
+    }
     let tcx = cx.tcx;
     let mut undefined: Vec<_> = cx.undefined.borrow().iter().copied().collect();
     // In the order of the declarations.
@@ -317,10 +364,6 @@ fn report_undefined(cx: &CodegenCx<'_>, options: &Options) {
     for def_id in undefined {
         let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
         let is_function = tcx.def_kind(def_id).is_fn_like();
-        // A library alone lacks the crates that provide panic handler, allocator and so on.
-        if options.roots == Roots::All {
-            continue;
-        }
         if !(is_function && device_functions::comes_from_elsewhere(name)) {
             diagnostics::undefined(cx, def_id);
         }

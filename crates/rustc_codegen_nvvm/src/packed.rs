@@ -9,7 +9,7 @@
 //! its loop over the casts starts). Other types are loaded with their own type and are not
 //! affected.
 
-use rustc_data_structures::fx::FxHashSet;
+use rustc_data_structures::fx::{FxHashMap, FxHashSet};
 use rustc_middle::ty::layout::{HasTypingEnv, TyAndLayout};
 use rustc_middle::ty::{self, Instance, Ty};
 
@@ -18,26 +18,28 @@ use crate::context::CodegenCx;
 /// The number of pointers that are followed: a type may point to ever larger types.
 const HOPS: usize = 4;
 
-/// Returns whether a function has a variable that contains, or points to, a value of a packed type
-/// or of a union.
-pub(crate) fn handles_packed<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> bool {
-    cx.tcx
-        .instance_mir(instance.def)
-        .local_decls
-        .iter()
-        .any(|local| {
+/// Whether types contain, or point to, a packed type or a union.
+#[derive(Default)]
+pub(crate) struct PackedTypes<'tcx>(FxHashMap<Ty<'tcx>, bool>);
+
+impl<'tcx> PackedTypes<'tcx> {
+    /// Returns whether a function has a variable that contains, or points to, a value of a packed
+    /// type or of a union.
+    pub(crate) fn are_handled_by(
+        &mut self,
+        cx: &CodegenCx<'tcx>,
+        instance: Instance<'tcx>,
+    ) -> bool {
+        let body = cx.tcx.instance_mir(instance.def);
+        body.local_decls.iter().any(|local| {
             let ty = instance.instantiate_mir_and_normalize_erasing_regions(
                 cx.tcx,
                 cx.typing_env(),
                 ty::EarlyBinder::bind(cx.tcx, local.ty),
             );
-            let known = cx.packed.borrow().get(&ty).copied();
-            known.unwrap_or_else(|| {
-                let found = holds_packed(cx, ty);
-                cx.packed.borrow_mut().insert(ty, found);
-                found
-            })
+            *self.0.entry(ty).or_insert_with(|| holds_packed(cx, ty))
         })
+    }
 }
 
 /// Returns whether a type contains, or points to, a packed type or a union.

@@ -107,7 +107,7 @@ pub(crate) fn device_function<'tcx>(
         let abi = cx.fn_abi_of_instance(instance, ty::List::empty());
         let name = format!("__nvvm_known_{known}");
         let value = device_functions::declare_foreign(cx, &name, abi);
-        cx.known.borrow_mut().insert(value, known);
+        cx.single_source.known.borrow_mut().insert(value, known);
         return Some(value);
     }
     if let Some(symbol) = tool_attributes::text(tcx, def_id, "foreign") {

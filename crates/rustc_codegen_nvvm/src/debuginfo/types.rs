@@ -31,12 +31,12 @@ impl<'tcx> CodegenCx<'tcx> {
 
     /// Returns the node of a type that is reached through `pointers` pointers.
     fn di_type_behind(&self, ty: Ty<'tcx>, pointers: u32) -> Di {
-        if let Some(&di) = self.debug_types.borrow().get(&(ty, pointers)) {
+        if let Some(&di) = self.debug.types.borrow().get(&(ty, pointers)) {
             return di;
         }
         let node = self.di_type_node(ty, pointers);
         let di = self.di(node);
-        self.debug_types.borrow_mut().insert((ty, pointers), di);
+        self.debug.types.borrow_mut().insert((ty, pointers), di);
         di
     }
 
