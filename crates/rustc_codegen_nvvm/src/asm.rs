@@ -7,11 +7,11 @@
 //! LLVM 7 has no `asm goto`. An `asm!` with Rust labels gets an additional output with the index of
 //! the label that it jumps to, and a `switch` after it jumps there.
 
-use nvvm_ir::{InlineAsm, Linkage, Type, Value};
+use nvvm_ir::{Block, InlineAsm, Linkage, Type, Value};
 use rustc_abi::{BackendRepr, Primitive};
 use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
 use rustc_codegen_ssa::common::asm_const_to_str;
-use rustc_codegen_ssa::mir::operand::OperandValue;
+use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
 use rustc_codegen_ssa::mir::place::PlaceRef;
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::mir::interpret::{GlobalAlloc, Scalar};
@@ -123,105 +123,31 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
             return;
         }
-        let mut outputs: Vec<String> = Vec::new();
-        let mut output_types: Vec<Type> = Vec::new();
-        let mut places: Vec<Option<PlaceRef<'tcx, Value>>> = Vec::new();
-        let mut inputs: Vec<String> = Vec::new();
-        let mut args: Vec<Value> = Vec::new();
-        // The number of each operand in the template: outputs come first.
-        let mut numbers = vec![0; operands.len()];
-        for (index, operand) in operands.iter().enumerate() {
-            let (reg, late, place) = match operand {
-                InlineAsmOperandRef::Out { reg, late, place } => (*reg, *late, *place),
-                InlineAsmOperandRef::InOut {
-                    reg,
-                    late,
-                    out_place,
-                    ..
-                } => (*reg, *late, *out_place),
-                _ => continue,
-            };
-            let Some((letter, bits)) = class(reg) else {
-                continue;
-            };
-            numbers[index] = outputs.len();
-            outputs.push(format!("{}{letter}", if late { "=" } else { "=&" }));
-            output_types.push(self.int(bits));
-            places.push(place);
-        }
-        let mut labels: Vec<Self::BasicBlock> = Vec::new();
-        for (index, operand) in operands.iter().enumerate() {
-            if let InlineAsmOperandRef::Label { label } = operand {
-                labels.push(*label);
-                numbers[index] = labels.len();
-            }
-        }
-        let went_to = outputs.len();
-        if !labels.is_empty() {
-            outputs.push("=&r".to_owned());
-            output_types.push(self.int(32));
-        }
-        for (index, operand) in operands.iter().enumerate() {
-            match operand {
-                InlineAsmOperandRef::In { reg, value } => {
-                    let Some((letter, bits)) = class(*reg) else {
-                        continue;
-                    };
-                    numbers[index] = outputs.len() + inputs.len();
-                    inputs.push(letter.to_owned());
-                    args.push(self.emit_to_register(value.immediate(), value.layout, bits));
-                }
-                InlineAsmOperandRef::InOut { reg, in_value, .. } => {
-                    let Some((_, bits)) = class(*reg) else {
-                        continue;
-                    };
-                    inputs.push(numbers[index].to_string());
-                    args.push(self.emit_to_register(in_value.immediate(), in_value.layout, bits));
-                }
-                InlineAsmOperandRef::SymThreadLocalStatic { .. } => {
-                    self.unsupported("a thread-local static");
-                    return;
-                }
-                _ => {}
-            }
-        }
-        let mark = mark_of_table(template);
-        let mut text = match mark {
-            Some(_) => String::new(),
-            None => self.cx.asm_mark(line_spans),
+        let Some(numbered) = self.asm_operands(operands) else {
+            return;
         };
-        for (index, piece) in template.iter().enumerate() {
-            match piece {
-                InlineAsmTemplatePiece::String(piece) => {
-                    let marked = mark.filter(|_| index == 0).unwrap_or_default();
-                    text.push_str(&escape(&piece[marked.len()..]));
-                }
-                InlineAsmTemplatePiece::Placeholder { operand_idx, .. } => {
-                    match &operands[*operand_idx] {
-                        InlineAsmOperandRef::Const { value, ty } => {
-                            text.push_str(&escape(&self.cx.asm_const(*value, *ty, self.span)));
-                        }
-                        InlineAsmOperandRef::Label { .. } => {
-                            text.push_str(&label_name(numbers[*operand_idx]));
-                        }
-                        _ => text.push_str(&format!("${}", numbers[*operand_idx])),
-                    }
-                }
-            }
-        }
-        if !labels.is_empty() {
-            text = with_exits(&text, labels.len(), went_to);
-        }
-        let mut constraints = outputs.clone();
+        let mark = mark_of_table(template);
+        let text = self.asm_template(template, operands, &numbered, mark, line_spans);
+        let Operands {
+            outputs,
+            types,
+            places,
+            inputs,
+            args,
+            labels,
+            ..
+        } = numbered;
+        let count = outputs.len();
+        let mut constraints = outputs;
         constraints.extend(inputs);
         if !options.contains(InlineAsmOptions::NOMEM) {
             constraints.push("~{memory}".to_owned());
         }
         let pure_ = options.contains(InlineAsmOptions::PURE);
-        let ret = match output_types[..] {
+        let ret = match types[..] {
             [] => self.cx.ty(|t| t.void()),
             [single] => single,
-            _ => self.cx.ty(|t| t.structure(&output_types, false)),
+            _ => self.cx.ty(|t| t.structure(&types, false)),
         };
         let asm = InlineAsm {
             template: text,
@@ -233,13 +159,12 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             },
         };
         let result = self.ir(|b| b.asm(asm, ret, &args));
-        let output = |bx: &mut Self, index: usize| match outputs.len() {
+        let output = |bx: &mut Self, index: usize| match count {
             1 => result,
             _ => bx.extract_value(result, index as u64),
         };
-        let returns = !options.contains(InlineAsmOptions::NORETURN);
         if labels.is_empty() {
-            if !returns {
+            if options.contains(InlineAsmOptions::NORETURN) {
                 // `rustc_codegen_ssa` adds the `unreachable` that follows.
                 return;
             }
@@ -256,9 +181,136 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         }
         if !labels.is_empty() {
             let end = dest.expect("rustc gives an assembly with labels a block to go on in");
-            let target = output(self, went_to);
+            let target = output(self, places.len());
             let targets: Vec<_> = (1..).zip(labels.iter().copied()).collect();
             self.switch(target, end, targets.into_iter());
+        }
+    }
+}
+
+/// The operands of an inline assembly, as LLVM's template and constraints number them.
+#[derive(Default)]
+struct Operands<'tcx> {
+    /// The constraints of the outputs, which come first, and their types.
+    outputs: Vec<String>,
+    types: Vec<Type>,
+    /// Where the outputs are stored, except the index of the label that the assembly jumps to,
+    /// which is the last output of an assembly with labels.
+    places: Vec<Option<PlaceRef<'tcx, Value>>>,
+    /// The constraints and values of the inputs.
+    inputs: Vec<String>,
+    args: Vec<Value>,
+    labels: Vec<Block>,
+    /// For each Rust operand, its number in the template, or of a label the number among the labels,
+    /// from 1.
+    numbers: Vec<usize>,
+}
+
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// Returns the operands of an assembly, with the inputs in registers. Returns `None` after
+    /// reporting an unsupported operand.
+    fn asm_operands(
+        &mut self,
+        operands: &[InlineAsmOperandRef<'tcx, Self>],
+    ) -> Option<Operands<'tcx>> {
+        let mut result = Operands {
+            numbers: vec![0; operands.len()],
+            ..Operands::default()
+        };
+        for (index, operand) in operands.iter().enumerate() {
+            let (reg, late, place) = match operand {
+                InlineAsmOperandRef::Out { reg, late, place } => (*reg, *late, *place),
+                InlineAsmOperandRef::InOut {
+                    reg,
+                    late,
+                    out_place,
+                    ..
+                } => (*reg, *late, *out_place),
+                _ => continue,
+            };
+            let Some((letter, bits)) = class(reg) else {
+                continue;
+            };
+            result.numbers[index] = result.outputs.len();
+            let early = if late { "=" } else { "=&" };
+            result.outputs.push(format!("{early}{letter}"));
+            result.types.push(self.int(bits));
+            result.places.push(place);
+        }
+        for (index, operand) in operands.iter().enumerate() {
+            if let InlineAsmOperandRef::Label { label } = operand {
+                result.labels.push(*label);
+                result.numbers[index] = result.labels.len();
+            }
+        }
+        if !result.labels.is_empty() {
+            result.outputs.push("=&r".to_owned());
+            result.types.push(self.int(32));
+        }
+        for (index, operand) in operands.iter().enumerate() {
+            match operand {
+                InlineAsmOperandRef::In { reg, value } => {
+                    let Some((letter, bits)) = class(*reg) else {
+                        continue;
+                    };
+                    result.numbers[index] = result.outputs.len() + result.inputs.len();
+                    result.inputs.push(letter.to_owned());
+                    let value = self.emit_to_register(value.immediate(), value.layout, bits);
+                    result.args.push(value);
+                }
+                InlineAsmOperandRef::InOut { reg, in_value, .. } => {
+                    let Some((_, bits)) = class(*reg) else {
+                        continue;
+                    };
+                    result.inputs.push(result.numbers[index].to_string());
+                    let value = self.emit_to_register(in_value.immediate(), in_value.layout, bits);
+                    result.args.push(value);
+                }
+                InlineAsmOperandRef::SymThreadLocalStatic { .. } => {
+                    self.unsupported("a thread-local static");
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        Some(result)
+    }
+
+    /// Returns LLVM's template for an assembly. `mark` is the mark at the start of Rust's template,
+    /// if it is from `cuda_std`'s table.
+    fn asm_template(
+        &mut self,
+        template: &[InlineAsmTemplatePiece],
+        operands: &[InlineAsmOperandRef<'tcx, Self>],
+        numbered: &Operands<'tcx>,
+        mark: Option<&'static str>,
+        line_spans: &[Span],
+    ) -> String {
+        let mut text = match mark {
+            Some(_) => String::new(),
+            None => self.cx.asm_mark(line_spans),
+        };
+        for (index, piece) in template.iter().enumerate() {
+            match piece {
+                InlineAsmTemplatePiece::String(piece) => {
+                    let marked = mark.filter(|_| index == 0).unwrap_or_default();
+                    text.push_str(&escape(&piece[marked.len()..]));
+                }
+                InlineAsmTemplatePiece::Placeholder { operand_idx, .. } => {
+                    let number = numbered.numbers[*operand_idx];
+                    match &operands[*operand_idx] {
+                        InlineAsmOperandRef::Const { value, ty } => {
+                            text.push_str(&escape(&self.cx.asm_const(*value, *ty, self.span)));
+                        }
+                        InlineAsmOperandRef::Label { .. } => text.push_str(&label_name(number)),
+                        _ => text.push_str(&format!("${number}")),
+                    }
+                }
+            }
+        }
+        match numbered.labels.len() {
+            0 => text,
+            labels => with_exits(&text, labels, numbered.places.len()),
         }
     }
 }
@@ -312,65 +364,22 @@ pub(crate) fn function<'tcx>(
         bx.store_fn_arg(arg, &mut index, place);
         inputs.push(bx.load_operand(place));
     }
-    let mut inputs = inputs.into_iter();
-    let mut constants = instance.args.consts();
-    let is_tuple = matches!(result.layout.ty.kind(), ty::Tuple(_));
-    let mut outputs = 0;
     let [template, operands, options] = texts else {
         bx.unsupported("an assembly without template, operands and options");
         bx.unreachable();
         return value;
     };
-    let mut all = Vec::new();
-    for operand in operands.split(',').map(str::trim).filter(|o| !o.is_empty()) {
-        let (kind, class) = operand.split_once(' ').unwrap_or((operand, ""));
-        let class = match class.trim() {
-            "reg16" => NvptxInlineAsmRegClass::reg16,
-            "reg64" => NvptxInlineAsmRegClass::reg64,
-            _ => NvptxInlineAsmRegClass::reg32,
-        };
-        let reg = InlineAsmRegOrRegClass::RegClass(InlineAsmRegClass::Nvptx(class));
-        let late = kind.contains("late");
-        let mut output = |bx: &mut Builder<'_, 'tcx>| {
-            outputs += 1;
-            match is_tuple {
-                true => result.project_field(bx, outputs - 1),
-                false => result,
-            }
-        };
-        let next = match kind {
-            "in" => inputs
-                .next()
-                .map(|value| InlineAsmOperandRef::In { reg, value }),
-            "out" | "lateout" => Some(InlineAsmOperandRef::Out {
-                reg,
-                late,
-                place: Some(output(&mut bx)),
-            }),
-            "inout" | "inlateout" => inputs.next().map(|in_value| InlineAsmOperandRef::InOut {
-                reg,
-                late,
-                in_value,
-                out_place: Some(output(&mut bx)),
-            }),
-            "const" => constants.next().and_then(|constant| {
-                let constant = constant.try_to_value()?;
-                let value = Scalar::Int(constant.try_to_leaf()?);
-                let ty = constant.ty;
-                Some(InlineAsmOperandRef::Const { value, ty })
-            }),
-            _ => None,
-        };
-        let Some(next) = next else {
+    let operands = match bx.operands_of(operands, inputs, result, instance) {
+        Ok(operands) => operands,
+        Err(operand) => {
             bx.unsupported(&format!("the operand `{operand}` of an assembly"));
             bx.unreachable();
             return value;
-        };
-        all.push(next);
-    }
+        }
+    };
     let options = options_of(options);
     let pieces = pieces_of(template, span);
-    bx.codegen_inline_asm(&pieces, &all, options, &[span], instance, None, None);
+    bx.codegen_inline_asm(&pieces, &operands, options, &[span], instance, None, None);
     match &abi.ret.mode {
         _ if options.contains(InlineAsmOptions::NORETURN) => bx.unreachable(),
         PassMode::Direct(_) | PassMode::Pair(..) => {
@@ -386,6 +395,67 @@ pub(crate) fn function<'tcx>(
         _ => bx.ret_void(),
     }
     value
+}
+
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// Returns the operands that the attribute `nvvm::asm` lists, such as `in reg32, out reg64`:
+    /// inputs are the function's arguments, in order, outputs its result or the fields of its
+    /// result, and constants its const arguments. Returns an unknown operand as an error.
+    fn operands_of<'t>(
+        &mut self,
+        list: &'t str,
+        inputs: Vec<OperandRef<'tcx, Value>>,
+        result: PlaceRef<'tcx, Value>,
+        instance: Instance<'tcx>,
+    ) -> Result<Vec<InlineAsmOperandRef<'tcx, Self>>, &'t str> {
+        let mut inputs = inputs.into_iter();
+        let mut constants = instance.args.consts();
+        let is_tuple = matches!(result.layout.ty.kind(), ty::Tuple(_));
+        let mut outputs = 0;
+        let mut output = |bx: &mut Self| {
+            outputs += 1;
+            match is_tuple {
+                true => result.project_field(bx, outputs - 1),
+                false => result,
+            }
+        };
+        let mut all = Vec::new();
+        for operand in list.split(',').map(str::trim).filter(|o| !o.is_empty()) {
+            let (kind, class) = operand.split_once(' ').unwrap_or((operand, ""));
+            let class = match class.trim() {
+                "reg16" => NvptxInlineAsmRegClass::reg16,
+                "reg64" => NvptxInlineAsmRegClass::reg64,
+                _ => NvptxInlineAsmRegClass::reg32,
+            };
+            let reg = InlineAsmRegOrRegClass::RegClass(InlineAsmRegClass::Nvptx(class));
+            let late = kind.contains("late");
+            let next = match kind {
+                "in" => inputs
+                    .next()
+                    .map(|value| InlineAsmOperandRef::In { reg, value }),
+                "out" | "lateout" => Some(InlineAsmOperandRef::Out {
+                    reg,
+                    late,
+                    place: Some(output(self)),
+                }),
+                "inout" | "inlateout" => inputs.next().map(|in_value| InlineAsmOperandRef::InOut {
+                    reg,
+                    late,
+                    in_value,
+                    out_place: Some(output(self)),
+                }),
+                "const" => constants.next().and_then(|constant| {
+                    let constant = constant.try_to_value()?;
+                    let value = Scalar::Int(constant.try_to_leaf()?);
+                    let ty = constant.ty;
+                    Some(InlineAsmOperandRef::Const { value, ty })
+                }),
+                _ => None,
+            };
+            all.push(next.ok_or(operand)?);
+        }
+        Ok(all)
+    }
 }
 
 /// Splits a template with placeholders `{0}` into pieces; `{{` and `}}` are literal braces.

@@ -5,11 +5,14 @@ use nvvm_ir::{AddrSpace, Const, Linkage, Type, Value};
 use rustc_abi::{self as abi, Align, HasDataLayout, Primitive, Size};
 use rustc_codegen_ssa::traits::*;
 use rustc_hir::def::DefKind;
+use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{
     Allocation, ConstAllocation, GlobalAlloc, InitChunk, Scalar, read_target_uint,
 };
-use rustc_middle::ty::{self, Instance};
+use rustc_middle::ty::Instance;
+use rustc_middle::ty::layout::{HasTypingEnv, LayoutOf};
 use rustc_session::PointerAuthSchema;
+use rustc_span::Symbol;
 use rustc_span::def_id::DefId;
 
 use crate::builder::Builder;
@@ -287,30 +290,18 @@ impl<'tcx> CodegenCx<'tcx> {
             return value;
         }
         let tcx = self.tcx;
-        let instance = Instance::mono(tcx, def_id);
-        if tcx.is_foreign_item(def_id) {
-            let symbol = rustc_span::Symbol::intern(tcx.symbol_name(instance).name);
-            if let Some(&definition) = self.symbols.get(&symbol)
-                && definition != def_id
-            {
-                // A kernel's entry: device code can only launch it.
-                if let Marker::Kernel(_) = markers::of_def(tcx, definition)
-                    && let Some(entry) = self.module.borrow().named(symbol.as_str())
-                {
-                    return entry;
-                }
-                let value = self.declare_static(definition);
-                self.statics.borrow_mut().insert(def_id, value);
-                return value;
-            }
+        let is_foreign = tcx.is_foreign_item(def_id);
+        if is_foreign && let Some(value) = self.resolve_foreign_static(def_id) {
+            return value;
         }
-        if tcx.is_thread_local_static(def_id) && !self.host {
-            self.note_referrer(Item::Static(def_id));
+        let is_thread_local = tcx.is_thread_local_static(def_id);
+        if is_thread_local && !self.host {
             let item = Item::Static(def_id);
-            crate::diagnostics::unsupported_item(self, item, "a thread-local static");
+            self.note_referrer(item);
+            diagnostics::unsupported_item(self, item, "a thread-local static");
         }
         let space = markers::space_of_static(tcx, def_id).unwrap_or_else(|section| {
-            crate::diagnostics::unknown_section(tcx, def_id, &section);
+            diagnostics::unknown_section(tcx, def_id, &section);
             AddrSpace::Global
         });
         let DefKind::Static {
@@ -325,69 +316,83 @@ impl<'tcx> CodegenCx<'tcx> {
         let size = if nested {
             0
         } else {
-            let ty = instance.ty(tcx, self.typing_env_());
-            let layout = rustc_middle::ty::layout::LayoutOf::layout_of(self, ty);
-            layout.size.bytes()
+            let ty = Instance::mono(tcx, def_id).ty(tcx, self.typing_env());
+            self.layout_of(ty).size.bytes()
         };
-        let exported = !nested
-            && !tcx.is_foreign_item(def_id)
-            && tcx.codegen_fn_attrs(def_id).contains_extern_indicator();
-        let record = self.records.statics.get(&def_id);
-        let mut name = match record {
-            Some((symbol, _)) if !exported => crate::context::sanitize(symbol),
-            _ => self.symbol(instance),
-        };
-        if self.module.borrow().named(&name).is_some() {
-            // The host looks the static up by this name.
-            if exported || record.is_some() {
-                diagnostics::taken_symbol(self, def_id, &name);
-            }
-            name = self.fresh_name(&name);
-        }
+        let is_exported =
+            !nested && !is_foreign && tcx.codegen_fn_attrs(def_id).contains_extern_indicator();
+        let for_host = is_exported || self.records.statics.contains_key(&def_id);
+        let name = self.name_of_static(def_id, is_exported);
         // `define_static` sets the contents and the final type.
         let ty = self.bytes(size);
-        let mut module = self.module.borrow_mut();
-        let global = module
-            .add_global(&name, ty, space)
-            .expect("the name is free");
-        let data = module.global_mut(global);
-        data.constant = mutability.is_not() && space == AddrSpace::Constant;
-        let value = data.value;
-        let foreign = tcx.is_foreign_item(def_id);
+        let value = {
+            let mut module = self.module.borrow_mut();
+            let global = module
+                .add_global(&name, ty, space)
+                .expect("the name is free");
+            let data = module.global_mut(global);
+            data.constant = mutability.is_not() && space == AddrSpace::Constant;
+            if !is_foreign {
+                data.linkage = Linkage::Internal;
+                if for_host {
+                    // The host looks the static up by name. Without `used`, it is kept only if code
+                    // refers to it.
+                    data.linkage = Linkage::External;
+                    let used = CodegenFnAttrFlags::USED_COMPILER | CodegenFnAttrFlags::USED_LINKER;
+                    data.used = tcx.codegen_fn_attrs(def_id).flags.intersects(used);
+                }
+            }
+            data.value
+        };
+        self.statics.borrow_mut().insert(def_id, value);
         // An undefined extern static in shared memory is dynamic shared memory, which the launch
         // provides.
-        let undefined = foreign && space != AddrSpace::Shared;
-        if undefined {
+        if is_foreign && space != AddrSpace::Shared {
             self.note_referrer(Item::Static(def_id));
-        }
-        if !foreign {
-            data.linkage = Linkage::Internal;
-            let flags = tcx.codegen_fn_attrs(def_id).flags;
-            if exported || record.is_some() {
-                // The host looks the static up by name. Without `used`, it is kept only if code
-                // refers to it.
-                data.linkage = Linkage::External;
-                data.used = flags.intersects(
-                    rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags::USED_COMPILER
-                        | rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags::USED_LINKER,
-                );
-            }
-        }
-        drop(module);
-        self.statics.borrow_mut().insert(def_id, value);
-        if undefined {
             self.note_undefined(value, def_id);
         }
-        if self.host && tcx.is_thread_local_static(def_id) {
+        if self.host && is_thread_local {
             self.defer(value, Pending::ThreadLocal(def_id));
-        } else if !foreign {
+        } else if !is_foreign {
             self.require(value, Item::Static(def_id));
         }
         value
     }
 
-    fn typing_env_(&self) -> ty::TypingEnv<'tcx> {
-        ty::TypingEnv::fully_monomorphized()
+    /// Returns the static that a foreign declaration stands for, if the program defines it.
+    fn resolve_foreign_static(&self, def_id: DefId) -> Option<Value> {
+        let tcx = self.tcx;
+        let symbol = Symbol::intern(tcx.symbol_name(Instance::mono(tcx, def_id)).name);
+        let definition = *self.symbols.get(&symbol)?;
+        if definition == def_id {
+            return None;
+        }
+        // A kernel's entry: device code can only launch it.
+        if let Marker::Kernel(_) = markers::of_def(tcx, definition)
+            && let Some(entry) = self.module.borrow().named(symbol.as_str())
+        {
+            return Some(entry);
+        }
+        let value = self.declare_static(definition);
+        self.statics.borrow_mut().insert(def_id, value);
+        Some(value)
+    }
+
+    /// Returns a free symbol for a static. The host looks an exported static up by its symbol, and a
+    /// recorded one by that of the record: if the symbol is taken, that is an error.
+    fn name_of_static(&self, def_id: DefId, is_exported: bool) -> String {
+        let record = self.records.statics.get(&def_id);
+        let name = match record {
+            Some((symbol, _)) if !is_exported => crate::context::sanitize(symbol),
+            _ => self.symbol(Instance::mono(self.tcx, def_id)),
+        };
+        if self.module.borrow().named(&name).is_none() {
+            return name;
+        }
+        if is_exported || record.is_some() {
+            diagnostics::taken_symbol(self, def_id, &name);
+        }
+        self.fresh_name(&name)
     }
 
     /// Sets the initializer of a static.
