@@ -296,7 +296,41 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// Loads or stores the lanes whose mask bit is set.
+    /// Returns the result of an operation on the lanes of three vectors, the first of which is
+    /// `lanes`.
+    fn ternary(&mut self, name: &str, lanes: &[Value], args: &[OperandRef<'tcx, Value>]) -> Value {
+        let (second, third) = (self.vector_arg(&args[1]), self.vector_arg(&args[2]));
+        let (second, third) = (self.lanes(second), self.lanes(third));
+        let intrinsic = match name {
+            "funnel_shl" => Intrinsic::Fshl,
+            "funnel_shr" => Intrinsic::Fshr,
+            _ => Intrinsic::Fma,
+        };
+        let mut out = Vec::new();
+        for ((&a, &b), &c) in lanes.iter().zip(&second).zip(&third) {
+            let ty = self.val_ty(a);
+            out.push(self.intrinsic(intrinsic, ty, &[a, b, c]));
+        }
+        self.vector_of(&out)
+    }
+
+    /// Returns an integer with a bit for each lane of a mask.
+    fn bitmask(&mut self, lanes: &[Value]) -> Value {
+        let bits = lanes.len().next_multiple_of(8) as u64;
+        let ty = self.int(bits);
+        let mut mask = self.const_null(ty);
+        for (i, &lane) in lanes.iter().enumerate() {
+            let set = self.is_set(lane);
+            let wide = self.intcast(set, ty, false);
+            let shift = self.const_uint(ty, i as u64);
+            let bit = self.shl(wide, shift);
+            mask = self.or(mask, bit);
+        }
+        mask
+    }
+
+    /// Loads or stores the lanes whose mask bit is set. Returns the loaded vector, which has the
+    /// lanes of `values` where the bit is not set; the result of a store has no meaning.
     fn masked_access(
         &mut self,
         mask: &[Value],
@@ -304,7 +338,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         values: &[Value],
         align: Align,
         store: bool,
-    ) -> Vec<Value> {
+    ) -> Value {
         let mut results = Vec::new();
         for ((&set, &pointer), &value) in mask.iter().zip(pointers).zip(values) {
             let access = self.append_sibling_block("lane");
@@ -325,7 +359,10 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 results.push(self.ir(|b| b.phi(ty, vec![(value, before), (loaded, access)])));
             }
         }
-        results
+        match results[..] {
+            [] => self.const_undef(self.cx.ty(|t| t.void())),
+            _ => self.vector_of(&results),
+        }
     }
 }
 
@@ -357,19 +394,12 @@ pub(crate) fn intrinsic<'tcx>(
             .collect();
         return Some(bx.vector_of(&lanes));
     }
-    let (_, element) = args
-        .first()?
-        .layout
-        .ty
-        .is_simd()
-        .then(|| args[0].layout.ty.simd_size_and_type(tcx))?;
+    let element_of = |ty: Ty<'tcx>| ty.is_simd().then(|| ty.simd_size_and_type(tcx).1);
+    let element = element_of(args.first()?.layout.ty)?;
     let kind = lane(element);
     let first = bx.vector_arg(&args[0]);
     let lanes = bx.lanes(first);
-    let result_element = result
-        .ty
-        .is_simd()
-        .then(|| result.ty.simd_size_and_type(tcx).1);
+    let result_element = element_of(result.ty);
     Some(match name {
         "insert" | "insert_dyn" => {
             let value = args[2].immediate();
@@ -417,21 +447,7 @@ pub(crate) fn intrinsic<'tcx>(
                 .collect();
             bx.vector_of(&out)
         }
-        "fma" | "relaxed_fma" | "funnel_shl" | "funnel_shr" => {
-            let (second, third) = (bx.vector_arg(&args[1]), bx.vector_arg(&args[2]));
-            let (second, third) = (bx.lanes(second), bx.lanes(third));
-            let intrinsic = match name {
-                "funnel_shl" => Intrinsic::Fshl,
-                "funnel_shr" => Intrinsic::Fshr,
-                _ => Intrinsic::Fma,
-            };
-            let mut out = Vec::new();
-            for ((&a, &b), &c) in lanes.iter().zip(&second).zip(&third) {
-                let ty = bx.val_ty(a);
-                out.push(bx.intrinsic(intrinsic, ty, &[a, b, c]));
-            }
-            bx.vector_of(&out)
-        }
+        "fma" | "relaxed_fma" | "funnel_shl" | "funnel_shr" => bx.ternary(name, &lanes, args),
         "arith_offset" => {
             let second = bx.vector_arg(&args[1]);
             let offsets = bx.lanes(second);
@@ -445,36 +461,13 @@ pub(crate) fn intrinsic<'tcx>(
                 .collect();
             bx.vector_of(&out)
         }
-        "bitmask" => {
-            let bits = lanes.len().next_multiple_of(8) as u64;
-            let ty = bx.int(bits);
-            let mut mask = bx.const_null(ty);
-            for (i, &lane) in lanes.iter().enumerate() {
-                let set = bx.is_set(lane);
-                let wide = bx.intcast(set, ty, false);
-                let shift = bx.const_uint(ty, i as u64);
-                let bit = bx.shl(wide, shift);
-                mask = bx.or(mask, bit);
-            }
-            mask
-        }
+        "bitmask" => bx.bitmask(&lanes),
         "gather" | "scatter" => {
             let pointers = bx.vector_arg(&args[1]);
             let pointers = bx.lanes(pointers);
             let mask = bx.mask(&args[2], lanes.len());
-            let layout = bx.layout_of(element);
-            let out = bx.masked_access(
-                &mask,
-                &pointers,
-                &lanes,
-                layout.align.abi,
-                name == "scatter",
-            );
-            if out.is_empty() {
-                bx.const_undef(bx.cx.ty(|t| t.void()))
-            } else {
-                bx.vector_of(&out)
-            }
+            let align = bx.layout_of(element).align.abi;
+            bx.masked_access(&mask, &pointers, &lanes, align, name == "scatter")
         }
         "masked_load" | "masked_store" => {
             let values = bx.vector_arg(&args[2]);
@@ -495,35 +488,28 @@ pub(crate) fn intrinsic<'tcx>(
                 Some(0) => Align::ONE,
                 _ => layout.align.abi,
             };
-            let store = name == "masked_store";
-            let out = bx.masked_access(&mask, &pointers, &values, align, store);
-            if out.is_empty() {
-                bx.const_undef(bx.cx.ty(|t| t.void()))
-            } else {
-                bx.vector_of(&out)
-            }
+            bx.masked_access(&mask, &pointers, &values, align, name == "masked_store")
         }
-        _ => {
-            if let Some(name) = name.strip_prefix("reduce_") {
-                let value = bx.reduce(name, kind, args)?;
-                return Some(value);
+        _ => match name.strip_prefix("reduce_") {
+            Some(name) => bx.reduce(name, kind, args)?,
+            None => {
+                let out: Option<Vec<Value>> = if let Some(second) = args.get(1) {
+                    let second = bx.vector_arg(second);
+                    let other = bx.lanes(second);
+                    lanes
+                        .iter()
+                        .zip(&other)
+                        .map(|(&a, &b)| bx.binary(name, kind, a, b))
+                        .collect()
+                } else {
+                    lanes
+                        .iter()
+                        .map(|&a| bx.unary(name, kind, element, a))
+                        .collect()
+                };
+                bx.vector_of(&out?)
             }
-            let out: Option<Vec<Value>> = if let Some(second) = args.get(1) {
-                let second = bx.vector_arg(second);
-                let other = bx.lanes(second);
-                lanes
-                    .iter()
-                    .zip(&other)
-                    .map(|(&a, &b)| bx.binary(name, kind, a, b))
-                    .collect()
-            } else {
-                lanes
-                    .iter()
-                    .map(|&a| bx.unary(name, kind, element, a))
-                    .collect()
-            };
-            bx.vector_of(&out?)
-        }
+        },
     })
 }
 
