@@ -307,39 +307,21 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 }
 
-impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
-    fn codegen_intrinsic_call(
+impl<'a, 'tcx> Builder<'a, 'tcx> {
+    fn intrinsic_call(
         &mut self,
+        name: Symbol,
         instance: Instance<'tcx>,
         args: &[Operand<'tcx>],
         result_layout: TyAndLayout<'tcx>,
         result_place: Option<PlaceValue<Value>>,
-        span: Span,
     ) -> IntrinsicResult<'tcx, Value> {
-        let name = self.tcx.item_name(instance.def_id());
-        let outer_span = std::mem::replace(&mut self.span, span);
-        let simple = self
-            .float_math(name, args)
-            .or_else(|| self.integer_math(name, args, result_layout));
-        let value = match name {
-            _ if simple.is_some() => simple.expect("just seen"),
-            sym::is_val_statically_known => self.const_bool(false),
-            sym::ptr_mask => {
-                let i64 = self.type_i64();
-                let address = self.ptrtoint(args[0].immediate(), i64);
-                let masked = self.and(address, args[1].immediate());
-                let ty = self.type_ptr();
-                self.inttoptr(masked, ty)
-            }
-            sym::catch_unwind => {
-                self.call_without_catching(args[0].immediate(), args[1].immediate())
-            }
+        match name {
             sym::breakpoint => {
                 self.asm_statement("brkpt;");
                 return IntrinsicResult::Operand(OperandValue::ZeroSized);
             }
             sym::volatile_load | sym::unaligned_volatile_load => {
-                self.span = outer_span;
                 return self.volatile_read(name, args[0].immediate(), result_layout, result_place);
             }
             sym::prefetch_read_data
@@ -348,15 +330,6 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             | sym::prefetch_write_instruction => {
                 return IntrinsicResult::Operand(OperandValue::ZeroSized);
             }
-            sym::raw_eq => {
-                let layout = self.layout_of(instance.args.type_at(0));
-                self.raw_eq(layout, args[0].immediate(), args[1].immediate())
-            }
-            sym::compare_bytes => self.memcmp(
-                args[0].immediate(),
-                args[1].immediate(),
-                args[2].immediate(),
-            ),
             sym::black_box => {
                 let place = result_place.expect("black_box asks for a place");
                 let result = PlaceRef {
@@ -367,38 +340,27 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 self.black_box((!result_layout.is_zst()).then_some(place.llval));
                 return IntrinsicResult::WroteIntoPlace;
             }
-            sym::return_address => {
-                let ty = self.type_ptr();
-                self.const_null(ty)
+            _ => {}
+        }
+        let value = self
+            .float_math(name, args)
+            .or_else(|| self.integer_math(name, args, result_layout))
+            .or_else(|| self.intrinsic_value(name, instance, args, result_layout));
+        let value = match value {
+            Some(value) => value,
+            None if self.has_fallback(name, instance) => {
+                let fallback = Instance::new_raw(instance.def_id(), instance.args);
+                return IntrinsicResult::Fallback(fallback);
             }
-            _ if name.as_str().starts_with("simd_") => {
-                match crate::simd::intrinsic(self, name, instance, args, result_layout) {
-                    Some(value) => value,
-                    None => {
-                        self.unsupported(&format!("the intrinsic `{name}`"));
-                        let ty = self.immediate_backend_type(result_layout);
-                        self.const_undef(ty)
-                    }
+            None => {
+                self.unsupported(&format!("the intrinsic `{name}`"));
+                if result_layout.is_zst() || result_layout.is_uninhabited() {
+                    return IntrinsicResult::Operand(OperandValue::ZeroSized);
                 }
-            }
-            _ => {
-                self.span = outer_span;
-                let intrinsic = self.tcx.intrinsic(instance.def_id());
-                if intrinsic.is_some_and(|i| i.must_be_overridden) {
-                    self.span = span;
-                    self.unsupported(&format!("the intrinsic `{name}`"));
-                    if result_layout.is_zst() || result_layout.is_uninhabited() {
-                        return IntrinsicResult::Operand(OperandValue::ZeroSized);
-                    }
-                    let ty = self.immediate_backend_type(result_layout);
-                    self.const_undef(ty)
-                } else {
-                    let fallback = Instance::new_raw(instance.def_id(), instance.args);
-                    return IntrinsicResult::Fallback(fallback);
-                }
+                let ty = self.immediate_backend_type(result_layout);
+                self.const_undef(ty)
             }
         };
-        self.span = outer_span;
         let void = self.cx.ty(|t| t.void());
         if result_layout.is_zst() || self.val_ty(value) == void {
             return IntrinsicResult::Operand(OperandValue::ZeroSized);
@@ -410,6 +372,70 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         IntrinsicResult::Operand(
             OperandRef::from_immediate_or_packed_pair(self, value, result_layout).val,
         )
+    }
+
+    /// Returns whether core has a body for an intrinsic that the backend does not lower itself.
+    fn has_fallback(&self, name: Symbol, instance: Instance<'tcx>) -> bool {
+        let intrinsic = self.tcx.intrinsic(instance.def_id());
+        let needs_backend = intrinsic.is_some_and(|intrinsic| intrinsic.must_be_overridden);
+        !needs_backend && !name.as_str().starts_with("simd_")
+    }
+
+    /// Returns the result of an intrinsic that is not one of mathematics.
+    fn intrinsic_value(
+        &mut self,
+        name: Symbol,
+        instance: Instance<'tcx>,
+        args: &[Operand<'tcx>],
+        result_layout: TyAndLayout<'tcx>,
+    ) -> Option<Value> {
+        Some(match name {
+            sym::is_val_statically_known => self.const_bool(false),
+            sym::ptr_mask => {
+                let i64 = self.type_i64();
+                let address = self.ptrtoint(args[0].immediate(), i64);
+                let masked = self.and(address, args[1].immediate());
+                let ty = self.type_ptr();
+                self.inttoptr(masked, ty)
+            }
+            sym::catch_unwind => {
+                self.call_without_catching(args[0].immediate(), args[1].immediate())
+            }
+            sym::raw_eq => {
+                let layout = self.layout_of(instance.args.type_at(0));
+                self.raw_eq(layout, args[0].immediate(), args[1].immediate())
+            }
+            sym::compare_bytes => self.memcmp(
+                args[0].immediate(),
+                args[1].immediate(),
+                args[2].immediate(),
+            ),
+            sym::return_address => {
+                let ty = self.type_ptr();
+                self.const_null(ty)
+            }
+            _ if name.as_str().starts_with("simd_") => {
+                crate::simd::intrinsic(self, name, instance, args, result_layout)?
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
+    fn codegen_intrinsic_call(
+        &mut self,
+        instance: Instance<'tcx>,
+        args: &[Operand<'tcx>],
+        result_layout: TyAndLayout<'tcx>,
+        result_place: Option<PlaceValue<Value>>,
+        span: Span,
+    ) -> IntrinsicResult<'tcx, Value> {
+        let name = self.tcx.item_name(instance.def_id());
+        let outer_span = std::mem::replace(&mut self.span, span);
+        let result = self.intrinsic_call(name, instance, args, result_layout, result_place);
+        self.span = outer_span;
+        result
     }
 
     fn codegen_llvm_intrinsic_call(
