@@ -61,7 +61,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
     }
 
     /// Writes zeros to the outputs, as a processor without any optional feature would.
-    fn answer_none(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
+    fn write_zeros(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
         for operand in operands {
             let place = match operand {
                 InlineAsmOperandRef::Out { place, .. } => *place,
@@ -112,10 +112,10 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             self.span = span;
         }
         if self.cx.host && !tool_attributes::has(self.tcx, instance.def_id(), "asm") {
-            if asks_for_features(template) {
-                self.answer_none(operands);
+            if queries_features(template) {
+                self.write_zeros(operands);
             } else {
-                self.unsupported("assembly of the host");
+                self.unsupported("inline assembly for the host");
             }
             if let Some(dest) = dest {
                 self.br(dest);
@@ -180,7 +180,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
             }
         }
         if !labels.is_empty() {
-            let end = dest.expect("rustc gives an assembly with labels a block to go on in");
+            let end = dest.expect("an assembly with labels has a block to continue in");
             let target = output(self, places.len());
             let targets: Vec<_> = (1..).zip(labels.iter().copied()).collect();
             self.switch(target, end, targets.into_iter());
@@ -201,8 +201,8 @@ struct Operands<'tcx> {
     inputs: Vec<String>,
     args: Vec<Value>,
     labels: Vec<Block>,
-    /// For each Rust operand, its number in the template, or of a label the number among the labels,
-    /// from 1.
+    /// For each Rust operand, its number in the template, or of a label the number among the
+    /// labels, from 1.
     numbers: Vec<usize>,
 }
 
@@ -501,7 +501,7 @@ fn options_of(names: &str) -> InlineAsmOptions {
 }
 
 /// Returns whether an x86 assembly template queries the features of the processor.
-fn asks_for_features(template: &[InlineAsmTemplatePiece]) -> bool {
+fn queries_features(template: &[InlineAsmTemplatePiece]) -> bool {
     template.iter().any(|piece| match piece {
         InlineAsmTemplatePiece::String(text) => text.contains("cpuid") || text.contains("xgetbv"),
         InlineAsmTemplatePiece::Placeholder { .. } => false,
@@ -581,7 +581,11 @@ impl<'tcx> CodegenCx<'tcx> {
                     GlobalAlloc::Static(def_id) => self.global_of(self.static_address(def_id)),
                     GlobalAlloc::Memory(alloc) => self.global_of(self.static_addr_of(alloc, None)),
                     _ => {
-                        crate::diagnostics::unsupported(self, span, "such a symbol operand");
+                        crate::diagnostics::unsupported(
+                            self,
+                            span,
+                            "a symbol operand of this kind",
+                        );
                         return String::new();
                     }
                 };

@@ -50,6 +50,17 @@ pub(crate) fn check_assembly(
             return None;
         }
     };
+    let messages = String::from_utf8_lossy(&output.stderr);
+    if !report(sess, ptx, spans, &messages) {
+        sess.dcx()
+            .err(format!("ptxas rejected the program:\n{messages}"));
+    }
+    None
+}
+
+/// Reports ptxas's messages about lines of inline assembly. Returns whether any message was about
+/// such a line.
+fn report(sess: &Session, ptx: &str, spans: &[Vec<Span>], messages: &str) -> bool {
     let lines: Vec<&str> = ptx.lines().collect();
     let mark_of = |line: &str| {
         let number = line.trim().strip_prefix(crate::asm::MARK)?;
@@ -57,36 +68,47 @@ pub(crate) fn check_assembly(
     };
     let marks = (lines.iter().enumerate()).filter_map(|(at, line)| Some((at, mark_of(line)?)));
     let marks: Vec<(usize, usize)> = marks.collect();
-    let text = String::from_utf8_lossy(&output.stderr);
-    let mut reported = false;
-    for message in text.lines().filter_map(|line| line.split_once(", line ")) {
-        // `ptxas FILE, line N; error : …`
-        let Some((number, what)) = message.1.split_once(';') else {
-            continue;
-        };
-        let Ok(number) = number.trim().parse::<usize>() else {
-            continue;
-        };
-        let what = what.trim();
-        let what = what.split_once(':').map_or(what, |(_, what)| what.trim());
+    // Returns the source line of a line of PTX; lines are one-based.
+    let source = |number: usize| {
         let before = marks.partition_point(|&(at, _)| at < number);
-        let Some(&(at, mark)) = before.checked_sub(1).and_then(|i| marks.get(i)) else {
-            continue;
-        };
-        let Some(spans) = spans.get(mark) else {
-            continue;
-        };
-        // The mark's own line precedes the first line of the assembly; `number` is one-based.
+        let &(at, mark) = marks.get(before.checked_sub(1)?)?;
+        let spans = spans.get(mark)?;
+        // The mark's own line precedes the first line of the assembly.
         let distance = number.min(lines.len()) - 1 - at;
-        let Some(&span) = spans.get(distance.saturating_sub(1)).or(spans.first()) else {
-            continue;
-        };
-        toolkit::assembly(sess, span, what, lines.get(number - 1).copied());
-        reported = true;
+        let span = spans.get(distance.saturating_sub(1)).or(spans.first());
+        span.copied()
+    };
+    let mut reported = false;
+    for (number, message) in messages.lines().filter_map(parse_message) {
+        if let Some(span) = source(number) {
+            let line = number.checked_sub(1).and_then(|at| lines.get(at));
+            toolkit::assembly(sess, span, message, line.copied());
+            reported = true;
+        }
     }
-    if !reported {
-        sess.dcx()
-            .err(format!("ptxas rejected the program:\n{text}"));
+    reported
+}
+
+/// Parses a message such as `ptxas FILE, line N; error   : MESSAGE`.
+fn parse_message(line: &str) -> Option<(usize, &str)> {
+    let (number, message) = line.split_once(", line ")?.1.split_once(';')?;
+    let message = message.split_once(':').map_or(message, |(_, rest)| rest);
+    Some((number.trim().parse().ok()?, message.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_have_a_line_and_a_text() {
+        let error = "ptxas /tmp/a.ptx, line 12; error   : Unknown symbol 'x': y";
+        assert_eq!(parse_message(error), Some((12, "Unknown symbol 'x': y")));
+        assert_eq!(
+            parse_message("ptxas /tmp/a.ptx, line 3; odd"),
+            Some((3, "odd"))
+        );
+        assert_eq!(parse_message("ptxas fatal   : aborted"), None);
+        assert_eq!(parse_message("ptxas a, line x; error : y"), None);
     }
-    None
 }

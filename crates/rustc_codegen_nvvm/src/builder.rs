@@ -488,23 +488,11 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
                 _ => load,
             })
         } else if let BackendRepr::ScalarPair { a, b, b_offset } = place.layout.backend_repr {
-            let mut load = |index: usize, scalar: abi::Scalar, ptr: Value, align: Align| {
-                let ty = self.scalar_pair_element_backend_type(place.layout, index, false);
-                let load = self.load(ty, ptr, align);
-                self.scalar_metadata(load, scalar);
-                self.to_immediate_scalar(load, scalar)
-            };
-            let first = load(0, a, place.val.llval, place.val.align);
+            let first = self.load_half(place.layout, 0, a, place.val.llval, place.val.align);
             let offset = self.const_usize(b_offset.bytes());
             let second = self.inbounds_ptradd(place.val.llval, offset);
             let align = place.val.align.restrict_for_offset(b_offset);
-            let mut load = |index: usize, scalar: abi::Scalar, ptr: Value, align: Align| {
-                let ty = self.scalar_pair_element_backend_type(place.layout, index, false);
-                let load = self.load(ty, ptr, align);
-                self.scalar_metadata(load, scalar);
-                self.to_immediate_scalar(load, scalar)
-            };
-            OperandValue::Pair(first, load(1, b, second, align))
+            OperandValue::Pair(first, self.load_half(place.layout, 1, b, second, align))
         } else {
             OperandValue::Ref(place.val)
         };
@@ -1004,6 +992,21 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
+    /// Loads one of the scalars of a pair, which is at `ptr`.
+    fn load_half(
+        &mut self,
+        pair: TyAndLayout<'tcx>,
+        index: usize,
+        scalar: abi::Scalar,
+        ptr: Value,
+        align: Align,
+    ) -> Value {
+        let ty = self.scalar_pair_element_backend_type(pair, index, false);
+        let load = self.load(ty, ptr, align);
+        self.scalar_metadata(load, scalar);
+        self.to_immediate_scalar(load, scalar)
+    }
+
     /// Adds the value range that a load of a scalar is known to have.
     fn scalar_metadata(&mut self, load: Value, scalar: abi::Scalar) {
         if self.optimizes()
@@ -1015,7 +1018,8 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    /// Reports code that cannot run on a GPU, at the current span.
+    /// Reports code that cannot run on a GPU, at the current span. In a single-source session,
+    /// emits a call that makes it an error only if it is reached.
     pub(crate) fn unsupported(&self, what: &str) {
         if let Some(func) = self.cx.refuse(self.span, what) {
             let sig = self.cx.ty(|types| {

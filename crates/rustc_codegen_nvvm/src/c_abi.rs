@@ -14,15 +14,15 @@ use rustc_span::{DUMMY_SP, Span};
 const MAX_ALIGN: u64 = 16;
 
 /// rustc's own query providers.
-static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
+static RUSTC_PROVIDERS: OnceLock<queries::Providers> = OnceLock::new();
 
-fn before() -> &'static queries::Providers {
-    BEFORE.get().expect("set when the providers are")
+fn rustc() -> &'static queries::Providers {
+    RUSTC_PROVIDERS.get().expect("`provide` sets it")
 }
 
 /// Installs the check in front of rustc's queries for ABIs.
 pub(crate) fn provide(providers: &mut Providers) {
-    BEFORE.get_or_init(|| providers.queries);
+    RUSTC_PROVIDERS.get_or_init(|| providers.queries);
     providers.queries.fn_abi_of_instance_no_deduced_attrs = |tcx, key| {
         let PseudoCanonicalInput { typing_env, value } = key;
         let ty = value.0.ty(tcx, typing_env);
@@ -30,11 +30,11 @@ pub(crate) fn provide(providers: &mut Providers) {
             let span = tcx.def_span(value.0.def_id());
             check(tcx, typing_env, ty.fn_sig(tcx), span);
         }
-        (before().fn_abi_of_instance_no_deduced_attrs)(tcx, key)
+        (rustc().fn_abi_of_instance_no_deduced_attrs)(tcx, key)
     };
     providers.queries.fn_abi_of_fn_ptr = |tcx, key| {
         check(tcx, key.typing_env, key.value.0, DUMMY_SP);
-        (before().fn_abi_of_fn_ptr)(tcx, key)
+        (rustc().fn_abi_of_fn_ptr)(tcx, key)
     };
 }
 
@@ -52,11 +52,11 @@ fn check<'tcx>(tcx: TyCtxt<'tcx>, env: TypingEnv<'tcx>, sig: PolyFnSig<'tcx>, sp
         let align = layout.align.bytes();
         if layout.is_aggregate() && layout.is_sized() && !layout.is_zst() && align > MAX_ALIGN {
             let message = format!(
-                "`{ty}` is aligned to {align} bytes, and functions that are `extern {abi}` pass and return by \
-                 value what is aligned to {MAX_ALIGN} bytes at most on a GPU"
+                "an `extern {abi}` function cannot pass or return `{ty}` by value: the type is \
+                 aligned to {align} bytes, and the maximum on a GPU is {MAX_ALIGN}"
             );
             let mut diag = tcx.dcx().struct_span_fatal(span, message);
-            diag.help("pass a reference or a pointer, or make it a Rust function");
+            diag.help("pass a reference or a pointer, or remove `extern`");
             diag.emit();
         }
     }

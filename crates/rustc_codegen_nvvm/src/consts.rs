@@ -378,8 +378,8 @@ impl<'tcx> CodegenCx<'tcx> {
         Some(value)
     }
 
-    /// Returns a free symbol for a static. The host looks an exported static up by its symbol, and a
-    /// recorded one by that of the record: if the symbol is taken, that is an error.
+    /// Returns a free symbol for a static. The host looks an exported static up by its symbol, and
+    /// a recorded one by that of the record: if the symbol is taken, that is an error.
     fn name_of_static(&self, def_id: DefId, is_exported: bool) -> String {
         let record = self.records.statics.get(&def_id);
         let name = match record {

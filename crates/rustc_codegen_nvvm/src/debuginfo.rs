@@ -76,8 +76,8 @@ impl<'tcx> CodegenCx<'tcx> {
         unit
     }
 
-    /// A function's subprogram. Each function needs a distinct node, and equal nodes are one:
-    /// `suffix` distinguishes a kernel's entry from the kernel's function.
+    /// Returns a function's subprogram. Each function needs a distinct node, and equal nodes are
+    /// merged: `suffix` distinguishes a kernel's entry from the kernel's function.
     fn di_subprogram(&self, instance: Instance<'tcx>, suffix: &str) -> Di {
         let tcx = self.tcx;
         let span = tcx.def_span(instance.def_id());

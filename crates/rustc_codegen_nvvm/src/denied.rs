@@ -23,7 +23,7 @@ pub(crate) struct Denying {
 }
 
 impl Denying {
-    /// Returns the kernel's name if it denies spills, or local memory, which has them.
+    /// Returns the kernel's name if it denies spills, or local memory, where spills are.
     pub(crate) fn without_spills(&self) -> Option<&str> {
         let costs = ["local_memory", "spills"];
         let denies = self.costs.iter().any(|cost| costs.contains(&cost.as_str()));
@@ -31,7 +31,8 @@ impl Denying {
     }
 }
 
-/// Returns the kernels that deny costs. Unoptimized builds, which have all of them, deny none.
+/// Returns the kernels that deny costs. In unoptimized builds, where every kernel has all of these
+/// costs, none are denied.
 pub(crate) fn find<'tcx>(tcx: TyCtxt<'tcx>, kernels: &[Kernel<'tcx>]) -> Vec<Denying> {
     if !options::optimizes(tcx.sess) {
         return Vec::new();
@@ -71,14 +72,14 @@ pub(crate) fn check(
         let Some(function) = survey.function(&kernel.symbol) else {
             continue;
         };
-        // What only reports a panic takes no time.
+        // Functions that only report a panic do not run unless the kernel fails.
         let reached = survey.reached(function, |function| !function.never_returns());
         for cost in &kernel.costs {
             match cost.as_str() {
                 "checks_in_loops" => {
                     let places = checks_in_loops(&module, &survey, &reached);
-                    let help = "cut slices to a common length before the loop, or iterate over them; \
-                                the guide's page on speed shows how";
+                    let help = "cut slices to a common length before the loop, or iterate over \
+                                them; the guide's page on speed has examples";
                     report(tcx, kernel, "checks in its loops", places, help);
                 }
                 "local_memory" => {
@@ -191,13 +192,13 @@ fn spills(tcx: TyCtxt<'_>, kernel: &Denying, usages: &Result<BTreeMap<String, Us
             let mut diag = tcx.dcx().struct_span_err(span, message);
             diag.note(note);
             diag.help(
-                "raise the limit of `launch_bounds`, `min_blocks` or `max_registers`, or keep \
-                       fewer values at a time",
+                "relax `launch_bounds`, `min_blocks` or `max_registers`, or reduce the number of \
+                 live values",
             );
             diag.emit();
         }
         Err(error) => {
-            let message = "cannot find out whether the kernel has spilled registers";
+            let message = "cannot determine whether the kernel spills registers";
             let mut diag = tcx.dcx().struct_span_err(span, message);
             diag.note(error);
             diag.emit();

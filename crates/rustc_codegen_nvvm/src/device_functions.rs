@@ -18,7 +18,8 @@ const REQUIRES: &str = "__cuda_std_requires_";
 /// see [`crate::locations`].
 pub(crate) const PROGRAM_LOCATION: &str = "__cuda_std_program_location";
 
-/// Returns the architectures of which the foreign function `symbol` requires one.
+/// Returns the architectures that a foreign function such as `__cuda_std_requires_sm_90` stands
+/// for: the code around its call requires one of them.
 fn required(symbol: &str) -> Option<Vec<Arch>> {
     let names = symbol.strip_prefix(REQUIRES)?.split("_or_");
     names.map(|name| name.parse().ok()).collect()
@@ -139,7 +140,8 @@ pub(crate) fn declare<'tcx>(
             b.ret(Some(unknown));
         }));
     }
-    // `alloc` calls it so that linking fails without an allocator. Here the compiler detects that.
+    // `alloc` calls this function so that linking fails without an allocator, which the compiler
+    // reports for device code.
     let marker = rustc_symbol_mangling::mangle_internal_symbol(
         cx.tcx,
         rustc_ast::expand::allocator::NO_ALLOC_SHIM_IS_UNSTABLE,
@@ -171,7 +173,7 @@ pub(crate) fn intrinsic_as_ptx(name: &str) -> Option<&'static str> {
     Some(ptx)
 }
 
-/// Returns the intrinsics that libnvvm does not know: it emits calls of them as external functions.
+/// Returns the intrinsics that libnvvm does not know, which it emits as external functions.
 pub(crate) fn unknown_intrinsics(ptx: &str) -> impl Iterator<Item = &str> {
     let declared = ptx::external_functions(ptx).into_iter();
     declared.filter(|name| name.starts_with("llvm."))

@@ -14,7 +14,7 @@ use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
 use rustc_hir::def::DefKind;
 use rustc_middle::mono::CollectionMode;
-use rustc_middle::ty::{self, Instance, TyCtxt, TypingEnv};
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypingEnv};
 use rustc_span::Span;
 use rustc_span::def_id::DefId;
 
@@ -135,7 +135,7 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     if is_static && cx.host {
         diag.help("`#[address_space(global)]` defines a static that the host can access");
     } else if is_static {
-        diag.help("a static that the host fills in is defined here, as `static mut`");
+        diag.help("for a static that the host writes, define it in device code as a `static mut`");
     } else {
         diag.help(
             "GPU code can call functions written in Rust and those of libdevice (such as \
@@ -151,9 +151,9 @@ pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>)
     let tcx = cx.tcx;
     let def_id = instance.def_id();
     let message = format!(
-        "the crate `{}` was compiled without the code of `{}`",
-        tcx.crate_name(def_id.krate),
-        tcx.def_path_str(def_id)
+        "missing MIR for `{}` in the crate `{}`",
+        tcx.def_path_str(def_id),
+        tcx.crate_name(def_id.krate)
     );
     let item = Item::Fn(instance);
     let mut diag = at_use(cx, item, message);
@@ -161,12 +161,12 @@ pub(crate) fn without_code<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>)
     chain::add_chain(cx, &mut diag, Some(item));
     diag.help(match cx.host {
         true => {
-            "every crate that kernels reach has to be compiled by `cargo cuda`, or by the wrapper \
-             that `cargo cuda init` sets"
+            "compile every crate that kernels reach with `cargo cuda`, or with the wrapper that \
+             `cargo cuda init` sets"
         }
         false => {
-            "every crate of a GPU program has to be compiled with `-Zalways-encode-mir`: in \
-             `RUSTFLAGS`, so that it holds for all of them"
+            "compile every crate of a GPU program with `-Zalways-encode-mir`, which `RUSTFLAGS` \
+             passes to all of them"
         }
     });
     diag.emit();
@@ -229,8 +229,8 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     let name = tcx.def_path_str(def_id);
     let item = Item::Fn(instance);
     let message = format!(
-        "`{name}` calls itself with ever new type arguments: more than {depth} instances would \
-         be compiled"
+        "reached the recursion limit while instantiating `{name}`: it calls itself with new type \
+         arguments, and has more than {depth} instances"
     );
     let mut diag = at_use(cx, item, message);
     diag.span_note(tcx.def_span(def_id), format!("`{name}` is defined here"));
@@ -239,8 +239,8 @@ pub(crate) fn check_recursion<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tc
     false
 }
 
-/// Returns the span of the declaration of a function's parameter: its type, or the function's name
-/// if the type is unknown.
+/// Returns the span of the type of a function's parameter, or of the function's name if the
+/// function is in another crate.
 pub(crate) fn parameter_span(tcx: TyCtxt<'_>, function: DefId, index: usize) -> Span {
     let declaration = function
         .as_local()
@@ -266,7 +266,8 @@ pub(crate) fn taken_name(cx: &CodegenCx<'_>, def_id: DefId, name: &str) {
             format!("the other one, `{place}`, is here"),
         );
     }
-    diag.help("the host launches a kernel by its function's name, in whatever module it stands");
+    diag.note("the host launches a kernel by its function's name, without the path of its module");
+    diag.help("rename one of the kernels");
     diag.emit();
 }
 
@@ -283,9 +284,7 @@ pub(crate) fn taken_symbol(cx: &CodegenCx<'_>, def_id: DefId, symbol: &str) {
         diag.span_note(ident_span(tcx, other), format!("it belongs to `{path}`"));
     }
     diag.note("the host finds a static in a module by its symbol");
-    diag.help(
-        "two statics that one macro makes in one module need functions or modules of their own",
-    );
+    diag.help("if a macro expands to both statics, put each in its own module or function");
     diag.emit();
 }
 
@@ -334,17 +333,12 @@ pub(crate) fn kernel_with_value(tcx: TyCtxt<'_>, def_id: DefId) {
 }
 
 /// Reports a `#[grid_constant]` parameter of an unsupported type.
-pub(crate) fn grid_constant<'tcx>(
-    tcx: TyCtxt<'tcx>,
-    def_id: DefId,
-    ty: rustc_middle::ty::Ty<'tcx>,
-) {
+pub(crate) fn grid_constant<'tcx>(tcx: TyCtxt<'tcx>, def_id: DefId, ty: Ty<'tcx>) {
     let message = format!("a `#[grid_constant]` parameter cannot be `{ty}`");
     tcx.dcx()
         .struct_span_err(ident_span(tcx, def_id), message)
         .with_help(
-            "take `&T` of a `T` with a size known at compile time, other than 0, and without \
-             interior mutability: it is a reference to what every thread only reads",
+            "expected `&T`, where `T` is sized, not zero-sized, and without interior mutability",
         )
         .emit();
 }
@@ -370,17 +364,15 @@ pub(crate) fn kernel_in_impl(tcx: TyCtxt<'_>, def_id: DefId) {
 pub(crate) fn unknown_section(tcx: TyCtxt<'_>, def_id: DefId, section: &str) {
     let is_static = matches!(tcx.def_kind(def_id), DefKind::Static { .. });
     let (what, known) = if is_static {
-        ("static", "`nvvm.shared`, `nvvm.constant` and `nvvm.global`")
+        (
+            "static",
+            "one of `nvvm.shared`, `nvvm.constant` and `nvvm.global`",
+        )
     } else {
         ("function", "`nvvm.kernel`")
     };
-    let message = format!("`{section}` is no section that a {what} can be put in");
-    tcx.dcx()
-        .struct_span_err(tcx.def_span(def_id), message)
-        .with_help(format!(
-            "of the sections that start with `nvvm.` there is for it {known}"
-        ))
-        .emit();
+    let message = format!("unknown section `{section}` of a {what}, expected {known}");
+    tcx.dcx().span_err(tcx.def_span(def_id), message);
 }
 
 /// Reports a function that the architecture does not support, at the line outside `cuda_std` that
@@ -398,19 +390,18 @@ pub(crate) fn needs_architecture<'tcx>(
     let here = cx.arch.sm();
     chain::report_from_user(cx, Item::Fn(marker), "cuda_std", |used, span| {
         let message = format!(
-            "{used} needs the architecture {needed}, and the program is compiled for `{here}`"
+            "{used} requires the architecture {needed}, but the program is compiled for `{here}`"
         );
         let mut diag = cx.tcx.dcx().struct_span_err(span, message);
         diag.help(match cx.host {
             true => format!(
-                "compile for {needed}, with the option `arch` in the environment variable \
-                 `NVVM_OPTIONS`, or keep the code for architectures that have it: \
-                 `if cuda_std::device_has!(\"sm_90\")` and the like"
+                "compile for {needed} with the option `arch` in the environment variable \
+                 `NVVM_OPTIONS`, or guard the code with a condition such as \
+                 `cuda_std::device_has!(\"sm_90\")`"
             ),
             false => format!(
-                "compile for {needed}, by `CudaBuilder::arch` or `-Ctarget-cpu`, or keep the code \
-                 for architectures that have it: `if cfg!(target_feature = \"compute_90\")` and \
-                 the like"
+                "compile for {needed} with `CudaBuilder::arch` or `-Ctarget-cpu`, or guard the \
+                 code with a condition such as `cfg!(target_feature = \"compute_90\")`"
             ),
         });
         diag
@@ -420,8 +411,9 @@ pub(crate) fn needs_architecture<'tcx>(
 /// Reports a kernel with clusters for an architecture without clusters.
 pub(crate) fn clusters(cx: &CodegenCx<'_>, def_id: DefId) {
     let here = cx.arch.sm();
-    let message =
-        format!("clusters need the architecture `sm_90`, and the program is compiled for `{here}`");
+    let message = format!(
+        "clusters require the architecture `sm_90`, but the program is compiled for `{here}`"
+    );
     (cx.tcx.dcx())
         .struct_span_err(ident_span(cx.tcx, def_id), message)
         .emit();

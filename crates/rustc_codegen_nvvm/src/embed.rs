@@ -24,6 +24,7 @@ use rustc_session::Session;
 use rustc_session::config::{OutFileName, OutputFilenames};
 use rustc_session::output::out_filename;
 use rustc_span::def_id::LOCAL_CRATE;
+use rustc_span::fatal_error::FatalError;
 use rustc_structures::CrateType;
 use rustc_target::spec::{Arch, BinaryFormat as TargetFormat};
 
@@ -91,7 +92,7 @@ pub(crate) fn cubin(
         .output_filenames(())
         .with_extension(&format!("{}.ptx", arch.sm()));
     let text = std::str::from_utf8(ptx).ok()?;
-    let made = (|| -> Result<Vec<u8>, String> {
+    let cubin = (|| -> Result<Vec<u8>, String> {
         write_if_different(&path, ptx)
             .map_err(|err| format!("cannot write `{}`: {err}", path.display()))?;
         let linked = ptx::is_to_be_linked(text);
@@ -100,7 +101,7 @@ pub(crate) fn cubin(
             .map_err(|err| err.to_string())?;
         fs::read(&cubin).map_err(|err| format!("cannot read `{}`: {err}", cubin.display()))
     })();
-    made.map_err(|message| sess.dcx().err(message)).ok()
+    cubin.map_err(|message| sess.dcx().err(message)).ok()
 }
 
 /// Writes a file, unless it already has these contents: then it stays older than the output made
@@ -117,8 +118,8 @@ fn object_path(outputs: &OutputFilenames) -> PathBuf {
     outputs.with_extension("nvvm.o")
 }
 
-/// Lets link-time optimization of dependent crates link a library's device code. To be called after
-/// linking the library.
+/// Makes link-time optimization of dependent crates link a library's device code. Must be called
+/// after the library is linked.
 pub(crate) fn finish_rlib(sess: &Session, outputs: &OutputFilenames, krate: rustc_span::Symbol) {
     let rlib = out_filename(sess, CrateType::Rlib, outputs, krate);
     let object = object_path(outputs);
@@ -161,8 +162,11 @@ impl Image {
                 "kernels cannot be embedded in programs for `{}`",
                 sess.opts.target_triple
             );
-            let help = "single-source crates are for x86-64 and AArch64, with ELF files";
-            sess.dcx().fatal(format!("{message}: {help}"))
+            sess.dcx()
+                .struct_err(message)
+                .with_help("single-source crates support x86-64 and AArch64 targets with ELF files")
+                .emit();
+            FatalError.raise()
         };
         let path = object_path(outputs);
         if let Err(err) = fs::write(&path, bytes) {

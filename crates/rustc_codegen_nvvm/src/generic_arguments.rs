@@ -31,7 +31,7 @@ pub(crate) fn check<'tcx>(cx: &CodegenCx<'tcx>, kernel: Instance<'tcx>) -> bool 
     let declared = tcx.fn_sig(def_id).instantiate_identity().skip_norm_wip();
     let inputs = declared.inputs().skip_binder().iter().enumerate();
     let constants = markers::grid_constants(tcx, def_id);
-    let mut is_right = true;
+    let mut can_pass = true;
     for (index, &ty) in inputs {
         // For a grid constant, the host passes the referenced value.
         let ty = match *ty.kind() {
@@ -45,10 +45,10 @@ pub(crate) fn check<'tcx>(cx: &CodegenCx<'tcx>, kernel: Instance<'tcx>) -> bool 
         if let Err(refused) = search(tcx, ty, None) {
             let span = diagnostics::parameter_span(tcx, def_id, index);
             report(tcx, kernel, span, &refused);
-            is_right = false;
+            can_pass = false;
         }
     }
-    is_right
+    can_pass
 }
 
 fn search<'tcx>(
@@ -112,8 +112,8 @@ fn report<'tcx>(
     let (what, help) = match ty.kind() {
         ty::Ref(..) => (
             "a reference to memory of the host",
-            "pass memory as a parameter of its own, such as `&[T]`; a closure that begins with `move` \
-             captures the values themselves",
+            "pass memory as a parameter of its own, such as `&[T]`; a `move` closure captures \
+             values instead of references",
         ),
         ty::FnPtr(..) => (
             "the address of a function of the host",

@@ -1,9 +1,9 @@
 //! Reuses the device code of a crate's previous incremental compilation.
 //!
-//! In a single-source session the kernels are compiled as one task of rustc's dependency graph, like
-//! a codegen unit: rustc records the queries that the task makes. If their results are the same in
-//! the next session, rustc marks the task green without running it, and the stored code is valid. A
-//! change of host code alone therefore does not even lower the kernels again.
+//! In a single-source session the kernels are compiled as one task of rustc's dependency graph,
+//! like a codegen unit: rustc records the queries that the task makes. If their results are the
+//! same in the next session, rustc marks the task green without running it, and the stored code is
+//! valid. A change of host code alone therefore does not even lower the kernels again.
 
 use std::fs;
 use std::hash::Hasher;
@@ -61,7 +61,8 @@ pub(crate) fn compile<'tcx>(
     codes
 }
 
-/// Returns a hash of what the code depends on and the dependency graph does not know.
+/// Returns a hash of the inputs of a compilation that the dependency graph does not track: options,
+/// kernels, and the files of the toolkit and of this library.
 fn identity<'tcx>(tcx: TyCtxt<'tcx>, options: &Options, kernels: &[Kernel<'tcx>]) -> Fingerprint {
     let kernels = kernels.iter().map(|kernel| {
         let symbol = tcx.symbol_name(kernel.instance).name;
@@ -87,8 +88,8 @@ fn fingerprint(bytes: &[u8]) -> Fingerprint {
     hasher.finish()
 }
 
-/// The bytes of the file: for each architecture the PTX and the machine code, each after its length.
-/// Code without machine code has an empty one.
+/// Returns the bytes of the file: for each architecture the PTX and the machine code, each after
+/// its length. Missing machine code has the length 0.
 fn encode(codes: &[Code]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for code in codes {

@@ -1,8 +1,8 @@
 //! The inlining policy: which functions LLVM and libnvvm inline always, preferably, or never.
 //!
-//! Calls are expensive on a GPU. Arguments and results go through local memory, pointers lose their
-//! address space, and a variable whose address is passed stays in memory. A function therefore
-//! follows its Rust attributes, and is inlined more often than on a CPU where they leave the choice:
+//! Calls are expensive on a GPU: pointers lose their address space, and a variable whose address is
+//! passed stays in local memory. Functions follow their Rust attributes; where these leave the
+//! choice, more is inlined than on a CPU:
 //!
 //! | function | attribute | builds |
 //! |---|---|---|
@@ -12,9 +12,9 @@
 //! | small closure of the program, without one of the above two | `alwaysinline` | optimized |
 //! | formatting and parsing of text, without attribute | `noinline`, `optsize` | optimized |
 //! | `#[optimize(size)]` | `optsize` | optimized |
-//! | a kernel's function, called by its entry | `alwaysinline` | without variables in debug information |
+//! | a kernel's function, called by its entry | `alwaysinline` | without debug info of variables |
 //! | the replacement of `panic_fmt` | `alwaysinline` | without checks for undefined behavior |
-//! | instructions and intrinsics that the backend defines | `alwaysinline` | all |
+//! | functions that the backend defines, except `memcmp` | `alwaysinline` | all |
 //!
 //! LLVM's inliner has the threshold [`LLVM_THRESHOLD`]. libnvvm's inliner has no size limit: the
 //! pass `nvvm_ir::passes::bound_inlining` marks functions `noinline` that would grow too large, and
@@ -34,8 +34,8 @@ use crate::known_items;
 /// 2,750 for NVIDIA GPUs.
 pub(crate) const LLVM_THRESHOLD: c_int = 500;
 
-/// LLVM's option for the largest frame in bytes of a recursive function that is inlined: each active
-/// call of the caller has such a frame.
+/// LLVM's option for the largest frame, in bytes, of a function that is inlined into a recursive
+/// one: each active call has such a frame.
 pub(crate) const LLVM_RECURSIVE: &CStr = c"-recursive-inline-max-stacksize=64";
 
 /// The maximum number of MIR blocks of a closure that is inlined at every call site.
@@ -76,8 +76,8 @@ pub(crate) fn set_attributes<'tcx>(
 
 /// Returns whether a function is a closure of the program that is inlined at every call site.
 ///
-/// A variable that a closure borrows stays in memory unless the closure is inlined. Closures of core
-/// and alloc, mainly in sorts, have too many call sites.
+/// A variable that a closure borrows stays in memory unless the closure is inlined. Closures of
+/// `core` and `alloc`, mainly in sorts, have too many call sites.
 fn is_small_closure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     tcx.is_closure_like(def_id)
         && !known_items::is_core_or_alloc(tcx, def_id.krate)
@@ -92,7 +92,7 @@ fn is_inlined_replacement(tcx: TyCtxt<'_>, symbol: &str) -> bool {
     symbol == "__cuda_std_panic_fmt" && !tcx.sess.ub_checks()
 }
 
-/// Marks a function that the backend defines, which stands for an instruction or an intrinsic.
+/// Marks a function that the backend defines.
 pub(crate) fn always(attrs: &mut FuncAttrs) {
     attrs.always_inline = true;
 }

@@ -59,7 +59,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 self.call_named(&format!("__nv_{name}"), ty, args)
             }
             _ => {
-                self.unsupported(&format!("`{name}` of a float of this width"));
+                self.unsupported(&format!("`{name}` for `f128`"));
                 let ty = self.val_ty(args[0]);
                 self.const_undef(ty)
             }

@@ -174,9 +174,9 @@ fn bytes<'tcx>(cx: &CodegenCx<'tcx>, layout: TyAndLayout<'tcx>) -> Type {
 /// libnvvm 13.0 for sm_100 and later loads two adjacent floats of such a parameter with
 /// `ld.param.v2.f32`, whatever the parameter's alignment. The PTX ISA requires an address that is a
 /// multiple of 8 ("Vectors as operands"), which an address after a parameter of 12 bytes is not.
-/// ptxas splits such a load if it knows the address, as it does on an H100. The parameter is aligned
-/// so that no load depends on that. The sample `monte_carlo_call` shows the problem on the emulator
-/// as sm_100.
+/// ptxas splits such a load if it knows the address, as it does on an H100. The parameter is
+/// aligned so that no load depends on that. The sample `monte_carlo_call` shows the problem on the
+/// emulator as sm_100.
 fn param_align(cx: &CodegenCx<'_>, bytes: Type, align: u64) -> u64 {
     if cx.arch.dialect() == nvvm::Dialect::Llvm7 {
         return align;

@@ -1,9 +1,10 @@
 //! Items of the standard library that the backend recognizes.
 //!
-//! Every path in `core`, `alloc` or `std` that the backend compares with is in a table of this file.
-//! The test at the end looks each entry up in the pinned toolchain's library, so an update of the
-//! nightly that moves an item fails the test. Without it, the backend would silently stop replacing
-//! the item. Tables use language items where core has them: rustc itself depends on these.
+//! Every path in `core`, `alloc` or `std` that the backend compares with is in a table of this
+//! file. The test at the end looks each entry up in the pinned toolchain's library, so an update of
+//! the nightly that moves an item fails the test. Without it, the backend would silently stop
+//! replacing the item. Tables use language items where core has them: rustc itself depends on
+//! these.
 //!
 //! Other names are checked elsewhere: intrinsics by `tests/intrinsics.rs`, and the symbols of the
 //! allocator come from `rustc_ast::expand::allocator`.
@@ -227,7 +228,7 @@ mod tests {
                 let index = DefIndex::from_usize(index);
                 let def_id = DefId { krate, index };
                 if let Some(path) = path(tcx, def_id) {
-                    // A function precedes a module of the same name, such as `core::panicking::panic`.
+                    // A module may have the name of a function.
                     let kind = tcx.def_kind(def_id);
                     let known = items.entry(path).or_insert(kind);
                     if kind.is_fn_like() {

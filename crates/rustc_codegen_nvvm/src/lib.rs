@@ -94,14 +94,14 @@ fn arch_of_name(name: Option<&str>) -> nvvm::Arch {
     name.parse().unwrap_or(nvvm::Arch::SM_75)
 }
 
-/// Returns the features for which `cfg(target_feature = "..")` is true: the architecture and all
-/// that it includes, under rustc's names. rustc does not know `compute_90` and the like;
+/// Returns the features for which `cfg(target_feature = "..")` is true: the architecture and those
+/// that it includes, under rustc's names. rustc does not know names such as `compute_90`;
 /// `cuda_builder` passes these as flags.
 fn features(arch: nvvm::Arch) -> impl Iterator<Item = rustc_span::Symbol> {
-    let had = nvvm::Arch::KNOWN
+    let included = nvvm::Arch::KNOWN
         .iter()
         .filter(move |&&known| arch.has(known));
-    had.map(|known| rustc_span::Symbol::intern(&known.sm()))
+    included.map(|known| rustc_span::Symbol::intern(&known.sm()))
 }
 
 struct NvvmCodegenBackend;
@@ -190,7 +190,7 @@ impl CodegenBackend for NvvmCodegenBackend {
     ) -> (CompiledModules, WorkProductMap) {
         let ongoing = ongoing
             .downcast::<Ongoing>()
-            .expect("what codegen_crate returned");
+            .expect("the value that codegen_crate returned");
         let modules = link::modules(sess, outputs, crate_info, ongoing.ptx);
         (modules, WorkProductMap::default())
     }

@@ -146,8 +146,7 @@ fn write_output(sess: &Session, output: &OutFileName, bytes: &[u8]) {
         OutFileName::Real(path) => write_file(sess, path, bytes),
         OutFileName::Stdout => {
             if let Err(err) = io::Write::write_all(&mut io::stdout(), bytes) {
-                sess.dcx()
-                    .fatal(format!("cannot write to the standard output: {err}"));
+                sess.dcx().fatal(format!("cannot write to stdout: {err}"));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Optimizes a module with the LLVM of the pinned toolchain, before libnvvm compiles it.
 //!
-//! libnvvm's own optimizer is LLVM 7. It does not unroll loops over Rust's iterators early enough to
-//! keep arrays in registers, does not finish with some functions, and needs large stack frames for
-//! values that move through many calls. LLVM is already in this process, since rustc is linked with it:
-//! its C API is looked up at run time. It runs in a child process, so that it can be stopped, its options do
-//! not apply to host code, and a crash of it costs only the optimization.
+//! libnvvm's own optimizer is LLVM 7. It does not unroll loops over Rust's iterators early enough
+//! to keep arrays in registers, does not terminate on some functions, and needs large stack frames
+//! for values that move through many calls. rustc is linked with LLVM, so this module looks up
+//! LLVM's C API in the process at run time. LLVM runs in a child process: there it can be stopped,
+//! its options do not apply to host code, and a crash costs only the optimization.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -21,13 +21,14 @@ use crate::pipeline::Dumper;
 
 type Handle = *mut c_void;
 
-/// LLVM's functions that are called here (llvm-c, `Core.h`, `IRReader.h`, `Transforms/PassBuilder.h`).
+/// Declares the functions of LLVM's C API that this module calls (`llvm-c/Core.h`, `IRReader.h`,
+/// `Transforms/PassBuilder.h`).
 macro_rules! functions {
     ($($field:ident = $name:literal: fn($($arg:ty),*) $(-> $ret:ty)?;)*) => {
         struct Llvm { $($field: unsafe extern "C" fn($($arg),*) $(-> $ret)?,)* }
 
         impl Llvm {
-            /// Looks them up among the libraries that this process is linked with.
+            /// Looks the functions up in the libraries that this process is linked with.
             fn find() -> Option<Llvm> {
                 let this = Library::this();
                 // SAFETY: the signatures are those of LLVM's headers.
@@ -53,35 +54,35 @@ functions! {
     error_message = b"LLVMGetErrorMessage\0": fn(Handle) -> *mut c_char;
 }
 
-/// LLVM's options, which have no place in the C API.
+/// LLVM's command line. These options are not in the C API.
 const OPTIONS: [&CStr; 7] = [
     c"rustc_codegen_nvvm",
-    // Lanes are threads here: vectors are for 16-byte accesses, which libnvvm makes.
+    // A GPU thread has no vector arithmetic, and libnvvm vectorizes loads and stores.
     c"-vectorize-slp=false",
     c"-vectorize-loops=false",
-    // Arrays of a thread become registers only if all loops over them are unrolled.
+    // An array is in registers only if all loops over it are unrolled.
     c"-unroll-threshold=600",
     inlining::LLVM_RECURSIVE,
-    // LLVM 23.1 makes multiplications of `i256` of those of `u128`, which libnvvm has not: tests/run,
-    // `fmodf128`.
+    // LLVM 23.1 combines multiplications of `u128` into multiplications of `i256`, which libnvvm
+    // does not support: `fmodf128` in tests/run.
     c"-opt-disable=aggressive-instcombine",
     c"-opt-disable-enable-verbosity=false",
 ];
 
-/// The CPU time that LLVM has: so much, and so much for each byte of text.
+/// The CPU time limit of LLVM, to which [`TIME_PER_MEGABYTE`] of the module's text is added.
 const TIME: Duration = Duration::from_secs(10);
 const TIME_PER_MEGABYTE: Duration = Duration::from_secs(5);
 
-/// What was not possible.
+/// Why LLVM did not optimize the module.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// LLVM is not there, refused the text, crashed or took too long.
+    /// LLVM was not found, rejected the module, crashed or exceeded its time limit.
     Llvm(String),
-    /// What it made of the text could not be read.
+    /// LLVM's output cannot be read.
     Read(nvvm_ir::ReadError),
-    /// The module that was read is wrong.
+    /// LLVM's output is not valid.
     Verify(nvvm_ir::VerifyError),
-    /// The legalizer has no replacement for something in it.
+    /// The legalizer cannot handle an instruction of LLVM's output.
     Legalize(Option<nvvm_ir::legalize::LegalizeError>),
 }
 
@@ -107,12 +108,11 @@ pub(crate) fn optimize(
     let Some(llvm) = LLVM.get_or_init(Llvm::find) else {
         return Err(Failure::Llvm("rustc is not linked with LLVM".to_owned()));
     };
-    // Twice: what unrolling made of loops shows only at the end of the first run. Conditions that do
-    // not change in a loop are taken out of it by the second run alone (`O3`), since the copies of the
-    // loop are in the way of unrolling.
+    // Two runs, since the first one unrolls loops only at its end. Only the second one (`O3`) moves
+    // loop-invariant conditions out of loops: the copies of a loop that result prevent unrolling.
     let passes: &[&CStr] = match sess.opts.optimize {
         OptLevel::Less => &[c"default<O1>"],
-        // LLVM 23 has no pipelines for size, and exits if it is asked for one.
+        // LLVM 23 has no pipelines for size, and exits if one is requested.
         OptLevel::More | OptLevel::Size | OptLevel::SizeMin => &[c"default<O2>"],
         OptLevel::No | OptLevel::Aggressive => &[c"default<O2>", c"default<O3>"],
     };
@@ -135,7 +135,7 @@ pub(crate) fn optimize(
 /// Runs LLVM on a text in a child process.
 fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let limit = TIME + TIME_PER_MEGABYTE * (text.len() >> 20) as u32;
-    // What goes wrong is told by the first byte.
+    // The first byte of the child's output tells whether the rest is a module or an error.
     let work = || {
         // SAFETY: the child has one thread, and the handles come from LLVM.
         Some(match unsafe { run_here(llvm, text, passes) } {
@@ -144,8 +144,8 @@ fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
         })
     };
     let output = nvvm::in_child(limit, work)
-        .map_err(|error| format!("no process for LLVM: {error}"))?
-        .ok_or_else(|| format!("LLVM crashed, or took longer than {} s", limit.as_secs()))?;
+        .map_err(|error| format!("cannot start a process for LLVM: {error}"))?
+        .ok_or_else(|| format!("LLVM crashed or exceeded {} s of CPU time", limit.as_secs()))?;
     let Some((kind, text)) = output.split_first() else {
         return Err("LLVM returned nothing".to_owned());
     };
@@ -154,7 +154,8 @@ fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
 }
 
 /// # Safety
-/// To be called once in a process that ends soon: LLVM's options are changed, and nothing is freed.
+/// May be called only once in a process, since it sets LLVM's options. The process should exit soon
+/// after: LLVM's objects are leaked.
 unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let string = |text: *mut c_char| {
         // SAFETY: LLVM returns C strings.
@@ -167,7 +168,7 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, 
         let options = OPTIONS.map(CStr::as_ptr);
         (llvm.parse_options)(options.len() as c_int, options.as_ptr(), std::ptr::null());
         let context = (llvm.context_create)();
-        let text = CString::new(text).map_err(|_| "a zero in the text".to_owned())?;
+        let text = CString::new(text).map_err(|_| "the module contains a null byte".to_owned())?;
         let bytes = text.as_bytes();
         let buffer = (llvm.memory_buffer)(text.as_ptr(), bytes.len(), c"kernels".as_ptr());
         let (mut module, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());

@@ -52,7 +52,7 @@ pub(crate) struct Locations<'tcx> {
 }
 
 impl<'tcx> Locations<'tcx> {
-    /// Starts a function.
+    /// Starts the lowering of a function.
     pub(crate) fn enter(&mut self, tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) {
         self.body = Some(tcx.instance_mir(instance.def));
         self.blocks.clear();
@@ -133,7 +133,8 @@ fn in_program<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>, mut info: SourceInfo) 
     (!is_allocating_library(tcx, body.source.def_id().krate)).then_some(info.span)
 }
 
-/// Makes `__cuda_std_program_location` return the location, if the program calls it.
+/// Passes the location through the library's functions to `__cuda_std_program_location`, if the
+/// program calls it.
 pub(crate) fn pass_on(cx: &CodegenCx<'_>) {
     let root = {
         let module = cx.module.borrow();

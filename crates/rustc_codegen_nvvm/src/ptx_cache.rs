@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_the_same_is_found() {
+    fn a_key_finds_only_its_own_ptx() {
         let directory = tempfile::tempdir().unwrap();
         let library = directory.path().join("libnvvm.so");
         fs::write(&library, "1").unwrap();

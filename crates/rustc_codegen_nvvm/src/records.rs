@@ -13,6 +13,7 @@ use rustc_middle::ty::TyCtxt;
 use rustc_span::def_id::DefId;
 
 use crate::markers::{self, Marker};
+use crate::single_source;
 
 /// The records of all crates.
 #[derive(Default)]
@@ -59,8 +60,7 @@ pub(crate) fn collect(tcx: TyCtxt<'_>) -> Records {
 fn is_record(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     matches!(tcx.def_kind(def_id), DefKind::Static { nested: false, .. })
         && !tcx.is_foreign_item(def_id)
-        && crate::markers::section(tcx, def_id)
-            .is_some_and(|section| section.as_str() == "nvvm.record")
+        && markers::section(tcx, def_id).is_some_and(|section| section.as_str() == "nvvm.record")
 }
 
 /// Returns a record's symbol, its signature, and the static that it describes.
@@ -78,7 +78,7 @@ fn read(tcx: TyCtxt<'_>, record: &Allocation) -> Option<(String, String, Option<
 /// that represents the kernel on the host.
 fn handle(tcx: TyCtxt<'_>, record: DefId, alloc: &Allocation) -> Option<(DefId, u128)> {
     const OFFSET: u64 = 40;
-    if !crate::single_source::is_host(tcx.sess) || alloc.size().bytes() <= OFFSET {
+    if !single_source::is_host(tcx.sess) || alloc.size().bytes() <= OFFSET {
         return None;
     }
     let GlobalAlloc::TypeId { ty } = target(tcx, alloc, OFFSET)? else {

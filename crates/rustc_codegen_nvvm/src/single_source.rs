@@ -72,7 +72,7 @@ struct Ongoing {
 }
 
 /// rustc's own query providers.
-static BEFORE: OnceLock<queries::Providers> = OnceLock::new();
+static RUSTC_PROVIDERS: OnceLock<queries::Providers> = OnceLock::new();
 
 /// The attributes of functions that are replaced on the device.
 const OF_DEVICE: [&str; 3] = ["foreign", "asm", "shared_memory"];
@@ -262,13 +262,13 @@ impl CodegenBackend for HostBackend {
         self.llvm.provide(providers);
         threading::provide(providers);
         threading::provide_for_others(providers);
-        BEFORE.get_or_init(|| providers.queries);
+        RUSTC_PROVIDERS.get_or_init(|| providers.queries);
         // A call of a function that is replaced on the device must remain a call in MIR. A function
         // that evaluates to a constant there has `#[rustc_no_mir_inline]`, and the host's backend
         // inlines it.
         providers.queries.codegen_fn_attrs = |tcx, def_id| {
-            let before = BEFORE.get().expect("set when the providers are");
-            let mut attrs = (before.codegen_fn_attrs)(tcx, def_id);
+            let rustc = RUSTC_PROVIDERS.get().expect("`provide` sets it");
+            let mut attrs = (rustc.codegen_fn_attrs)(tcx, def_id);
             let of_device = |name| tool_attributes::has(tcx, def_id.to_def_id(), name);
             if tcx.def_kind(def_id).is_fn_like() && OF_DEVICE.into_iter().any(of_device) {
                 attrs.inline = InlineAttr::Never;
@@ -283,14 +283,14 @@ impl CodegenBackend for HostBackend {
                 SymbolName::new(tcx, &embed::symbol(tcx))
             }
             _ => {
-                let before = BEFORE.get().expect("set when the providers are");
-                (before.symbol_name)(tcx, instance)
+                let rustc = RUSTC_PROVIDERS.get().expect("`provide` sets it");
+                (rustc.symbol_name)(tcx, instance)
             }
         };
         // The linker extracts an object from an rlib only if something references it.
         providers.queries.exported_non_generic_symbols = |tcx, krate| {
-            let before = BEFORE.get().expect("set when the providers are");
-            let symbols = (before.exported_non_generic_symbols)(tcx, krate);
+            let rustc = RUSTC_PROVIDERS.get().expect("`provide` sets it");
+            let symbols = (rustc.exported_non_generic_symbols)(tcx, krate);
             if !tcx.sess.opts.output_types.should_codegen() || !may_launch(tcx) {
                 return symbols;
             }
@@ -338,7 +338,7 @@ impl CodegenBackend for HostBackend {
     ) -> (CompiledModules, WorkProductMap) {
         let Ongoing { llvm, module } = *ongoing
             .downcast::<Ongoing>()
-            .expect("what codegen_crate returned");
+            .expect("the value that codegen_crate returned");
         let (mut modules, products) =
             (self.llvm).join_codegen(llvm, sess, incremental, outputs, crate_info);
         if let Some(image) = module {

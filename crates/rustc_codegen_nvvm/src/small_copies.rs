@@ -61,8 +61,8 @@ pub(crate) fn copy(
             bx.inbounds_ptradd(src, offset),
             bx.inbounds_ptradd(dst, offset),
         );
-        // Each with its own alignment: LLVM combines loads of words that are aligned as a whole into
-        // a vector load, also if the destination is a variable with a smaller alignment.
+        // Source and destination keep their own alignments: LLVM combines loads of words that are
+        // aligned as a whole into a vector load, also if the destination has a smaller alignment.
         let at = rustc_abi::Size::from_bytes(at);
         let word = bx.load(ty, from, src_align.restrict_for_offset(at));
         bx.store(word, to, dst_align.restrict_for_offset(at));

@@ -28,7 +28,7 @@ type OptimizedMir = for<'tcx> fn(TyCtxt<'tcx>, LocalDefId) -> &'tcx Body<'tcx>;
 type ForeignMir = for<'tcx> fn(TyCtxt<'tcx>, DefId) -> &'tcx Body<'tcx>;
 
 /// rustc's own passes, which run first.
-static BEFORE: OnceLock<OptimizedMir> = OnceLock::new();
+static RUSTC_PASSES: OnceLock<OptimizedMir> = OnceLock::new();
 
 /// rustc's provider of the MIR of other crates.
 static OF_OTHERS: OnceLock<ForeignMir> = OnceLock::new();
@@ -41,10 +41,10 @@ const ROUNDS: usize = 8;
 
 /// Adds the pass after rustc's MIR passes.
 pub(crate) fn provide(providers: &mut Providers) {
-    BEFORE.get_or_init(|| providers.queries.optimized_mir);
+    RUSTC_PASSES.get_or_init(|| providers.queries.optimized_mir);
     providers.queries.optimized_mir = |tcx, def_id| {
-        let before = BEFORE.get().expect("set when the providers are");
-        thread(tcx, before(tcx, def_id))
+        let rustc_passes = RUSTC_PASSES.get().expect("`provide` sets it");
+        thread(tcx, rustc_passes(tcx, def_id))
     };
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn provide(providers: &mut Providers) {
 pub(crate) fn provide_for_others(providers: &mut Providers) {
     OF_OTHERS.get_or_init(|| providers.extern_queries.optimized_mir);
     providers.extern_queries.optimized_mir = |tcx, def_id| {
-        let before = OF_OTHERS.get().expect("set when the providers are");
+        let before = OF_OTHERS.get().expect("`provide_for_others` sets it");
         let body = before(tcx, def_id);
         match is_of_sysroot(tcx, def_id) {
             true => body,
@@ -114,14 +114,14 @@ fn find<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>) -> Vec<Shortcut> {
         let TerminatorKind::SwitchInt { discr, targets } = &block.terminator().kind else {
             continue;
         };
-        let Some(asked) = asked(&block.statements, discr) else {
+        let Some(tested) = tested(&block.statements, discr) else {
             continue;
         };
         if block.statements.len() > STATEMENTS || is_loop_header(&body.basic_blocks, through) {
             continue;
         }
         let borrowed = borrowed.get_or_insert_with(|| Borrowed::of(body));
-        if borrowed.locals.contains(&asked.place().local) {
+        if borrowed.locals.contains(&tested.place().local) {
             continue;
         }
         for &from in &body.basic_blocks.predecessors()[through] {
@@ -129,7 +129,7 @@ fn find<'tcx>(tcx: TyCtxt<'tcx>, body: &Body<'tcx>) -> Vec<Shortcut> {
             let TerminatorKind::Goto { .. } = block.terminator().kind else {
                 continue;
             };
-            if let Some(value) = asked.answer(tcx, body, &block.statements) {
+            if let Some(value) = tested.value_after(tcx, body, &block.statements) {
                 let to = targets.target_for_value(value);
                 found.push(Shortcut { from, through, to });
             }
@@ -151,38 +151,38 @@ fn is_loop_header(blocks: &BasicBlocks<'_>, block: BasicBlock) -> bool {
 }
 
 /// The property that a block's `switchInt` tests, of a place that its predecessors assign.
-enum Asked<'tcx> {
+enum Tested<'tcx> {
     Variant(Place<'tcx>),
     Value(Place<'tcx>),
 }
 
 /// Returns the tested property, if the block's statements do not change the place.
-fn asked<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<Asked<'tcx>> {
+fn tested<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<Tested<'tcx>> {
     let (Operand::Copy(place) | Operand::Move(place)) = *discr else {
         return None;
     };
     place.as_local()?;
-    let mut asked = Asked::Value(place);
+    let mut tested = Tested::Value(place);
     for statement in statements.iter().rev() {
         match &statement.kind {
             StatementKind::Assign(assign) => {
                 let (left, right) = &**assign;
-                if left.local != asked.place().local {
+                if left.local != tested.place().local {
                     continue;
                 }
-                match (right, &asked) {
-                    (Rvalue::Discriminant(of), Asked::Value(place)) if left == place => {
+                match (right, &tested) {
+                    (Rvalue::Discriminant(of), Tested::Value(place)) if left == place => {
                         of.as_local()?;
-                        asked = Asked::Variant(*of);
+                        tested = Tested::Variant(*of);
                     }
                     _ => return None,
                 }
             }
-            StatementKind::SetDiscriminant { place, .. } if place.local == asked.place().local => {
+            StatementKind::SetDiscriminant { place, .. } if place.local == tested.place().local => {
                 return None;
             }
             StatementKind::StorageLive(local) | StatementKind::StorageDead(local)
-                if *local == asked.place().local && matches!(asked, Asked::Variant(_)) =>
+                if *local == tested.place().local && matches!(tested, Tested::Variant(_)) =>
             {
                 // Usually the place dies after the test. If its storage starts or ends before the
                 // test, the value is unknown.
@@ -191,18 +191,18 @@ fn asked<'tcx>(statements: &[Statement<'tcx>], discr: &Operand<'tcx>) -> Option<
             _ => {}
         }
     }
-    Some(asked)
+    Some(tested)
 }
 
-impl<'tcx> Asked<'tcx> {
+impl<'tcx> Tested<'tcx> {
     fn place(&self) -> Place<'tcx> {
         match *self {
-            Asked::Variant(place) | Asked::Value(place) => place,
+            Tested::Variant(place) | Tested::Value(place) => place,
         }
     }
 
     /// Returns the value that the `switchInt` tests after a block's statements, if it is known.
-    fn answer(
+    fn value_after(
         &self,
         tcx: TyCtxt<'tcx>,
         body: &Body<'tcx>,
@@ -215,8 +215,8 @@ impl<'tcx> Asked<'tcx> {
                 StatementKind::Assign(assign) if assign.0.local == local => {
                     assign.0.as_local()?;
                     return match (self, &assign.1) {
-                        (Asked::Variant(_), value) => variant(tcx, ty, value),
-                        (Asked::Value(_), Rvalue::Use(Operand::Constant(constant), ..)) => {
+                        (Tested::Variant(_), value) => variant(tcx, ty, value),
+                        (Tested::Value(_), Rvalue::Use(Operand::Constant(constant), ..)) => {
                             value(constant.const_)
                         }
                         _ => None,
@@ -227,7 +227,9 @@ impl<'tcx> Asked<'tcx> {
                     variant_index,
                 } if place.local == local => {
                     place.as_local()?;
-                    let Asked::Variant(_) = self else { return None };
+                    let Tested::Variant(_) = self else {
+                        return None;
+                    };
                     return Some(ty.discriminant_for_variant(tcx, *variant_index)?.val);
                 }
                 StatementKind::StorageLive(it) | StatementKind::StorageDead(it) if *it == local => {

@@ -1,4 +1,4 @@
-//! C functions that take and return what is aligned to more than any register is.
+//! C functions with parameters that are aligned more strictly than any register.
 #![no_std]
 
 use cuda_std::prelude::*;
@@ -21,7 +21,7 @@ fn rust(x: Line) -> Line {
 }
 
 #[inline(never)]
-extern "C" fn line(x: Line) -> u8 { //~ ERROR `Line` is aligned to 64 bytes
+extern "C" fn line(x: Line) -> u8 { //~ ERROR cannot pass or return `Line` by value
     x.0[0]
 }
 

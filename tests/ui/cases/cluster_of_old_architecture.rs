@@ -3,4 +3,4 @@
 use cuda_std::prelude::*;
 
 #[kernel(cluster_dims(2))]
-pub fn run() {} //~ ERROR clusters need the architecture `sm_90`
+pub fn run() {} //~ ERROR clusters require the architecture `sm_90`

@@ -9,7 +9,7 @@ fn descend<T>(x: T, n: u32) -> u32 {
     if n == 0 {
         return 0;
     }
-    descend(Next(x), n - 1) + 1 //~ ERROR `descend` calls itself with ever new type arguments
+    descend(Next(x), n - 1) + 1 //~ ERROR reached the recursion limit while instantiating `descend`
 }
 
 #[kernel]

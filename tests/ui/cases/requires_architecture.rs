@@ -5,7 +5,7 @@ use cuda_std::intrinsics::special;
 use cuda_std::prelude::*;
 
 fn rank() -> u32 {
-    special::cluster_ctarank() //~ ERROR `cluster_ctarank` needs the architecture `sm_90`, and the program is compiled for `sm_75`
+    special::cluster_ctarank() //~ ERROR `cluster_ctarank` requires the architecture `sm_90`, but the program is compiled for `sm_75`
 }
 
 /// What is not reached is not looked at.

@@ -1,4 +1,4 @@
-//! Sections that sound like the backend's.
+//! Sections with the prefix of the backend and an unknown name.
 #![no_std]
 
 use cuda_std::prelude::*;

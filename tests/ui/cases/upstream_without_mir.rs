@@ -7,7 +7,7 @@ extern crate without_mir;
 use cuda_std::prelude::*;
 
 fn twice(x: u32) -> u32 {
-    without_mir::double(x) //~ ERROR the crate `without_mir` was compiled without the code of `double`
+    without_mir::double(x) //~ ERROR missing MIR for `double` in the crate `without_mir`
     //~^ HELP -Zalways-encode-mir
 }
 

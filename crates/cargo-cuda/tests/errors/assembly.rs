@@ -9,7 +9,7 @@ use std::cell::Cell;
 fn cycles() -> u64 {
     let (low, high): (u32, u32);
     unsafe { asm!("rdtsc", out("eax") low, out("edx") high, options(nomem, nostack)) };
-    //~^ ERROR assembly of the host cannot be compiled for a GPU
+    //~^ ERROR inline assembly for the host cannot be compiled for a GPU
     //~| HELP put host-only code behind `if !cuda_std::is_device()`
     u64::from(high) << 32 | u64::from(low)
 }

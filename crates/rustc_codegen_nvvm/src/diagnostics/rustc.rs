@@ -93,13 +93,12 @@ fn without_std() -> Cow<'static, str> {
     let set = |name| std::env::var(name).ok();
     match (set("CARGO_CRATE_NAME"), set("CARGO_PKG_NAME")) {
         (Some(_), Some(package)) if set("CARGO_PRIMARY_PACKAGE").is_none() => format!(
-            "the package `{package}` may have a feature `std` to switch off, often by \
-            `default-features = false`; `cargo tree -e features,no-dev -i {package}` says who \
-            switches on what"
+            "the package `{package}` may have a feature `std`, which `default-features = false` \
+            often disables; `cargo tree -e features,no-dev -i {package}` shows what enables it"
         )
         .into(),
-        _ => "the crate has to start with `#![no_std]`; a crate of others often has a feature \
-            `std` to switch off: `default-features = false`"
+        _ => "add `#![no_std]` to the crate root; dependencies often have a feature `std`, which \
+            `default-features = false` disables"
             .into(),
     }
 }

@@ -184,7 +184,8 @@ pub(crate) fn parts_not_joined(sess: &Session, error: &ptx::Error) {
 /// Warns about a function that exceeded libnvvm's time limit.
 pub(crate) fn left_unoptimized(sess: &Session, path: &str, slow: &Slow) {
     let mut diag = sess.dcx().struct_warn(format!(
-        "libnvvm took more than {:.0} s to optimize the function `{path}`, which is left unoptimized",
+        "libnvvm took more than {:.0} s to optimize the function `{path}`, which is left \
+         unoptimized",
         slow.time.as_secs_f64()
     ));
     diag.note(format!("it was in the pass `{}`", slow.pass));
@@ -232,7 +233,7 @@ pub(crate) fn large_frame<'tcx>(
         diag.span(tcx.def_span(instance.def_id()));
     }
     diag.note(
-        "each thread of a launch has such a frame in local memory; functions that are inlined count",
+        "each thread has this frame in local memory; it includes variables of inlined functions",
     );
     diag.help(
         "pass large values by reference, or keep them in global or shared memory; \
@@ -268,7 +269,7 @@ pub(crate) fn libdevice_function(text: &str) -> Option<&str> {
         .find(|name| name.starts_with("__nv_"))
 }
 
-/// Reports a line of inline assembly that ptxas rejects: its message, and the line as PTX.
+/// Reports a line of inline assembly that ptxas rejects, with ptxas's message and the line of PTX.
 pub(crate) fn assembly(sess: &Session, span: Span, what: &str, line: Option<&str>) {
     let mut diag = sess
         .dcx()
@@ -296,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crash_is_said_as_rustc_says_errors() {
+    fn a_crash_is_reported_in_rustcs_format() {
         let text = crashed("kernels");
         assert!(text.starts_with("error: libnvvm crashed while compiling `kernels`\n"));
         assert!(text.contains("--dump=DIR"));
