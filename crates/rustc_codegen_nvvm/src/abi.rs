@@ -27,12 +27,7 @@ pub(crate) fn signature<'tcx>(cx: &CodegenCx<'tcx>, abi: &Abi<'tcx>) -> Type {
         }
         PassMode::IndirectUnsized { .. } => bug!("an unsized result"),
     };
-    let args = if abi.c_variadic {
-        &abi.args[..abi.fixed_count as usize]
-    } else {
-        &abi.args
-    };
-    for arg in args {
+    for arg in fixed_args(abi) {
         match &arg.mode {
             PassMode::Ignore => {}
             PassMode::Direct(_) => params.push(cx.immediate_backend_type(arg.layout)),
@@ -56,6 +51,14 @@ pub(crate) fn signature<'tcx>(cx: &CodegenCx<'tcx>, abi: &Abi<'tcx>) -> Type {
         }
     }
     cx.ty(|t| t.func(ret, &params, abi.c_variadic))
+}
+
+/// Returns the arguments without those that a variadic function takes in addition.
+fn fixed_args<'a, 'tcx>(abi: &'a Abi<'tcx>) -> &'a [ArgAbi<'tcx, Ty<'tcx>>] {
+    match abi.c_variadic {
+        true => &abi.args[..abi.fixed_count as usize],
+        false => &abi.args,
+    }
 }
 
 fn param_attrs(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
@@ -99,12 +102,7 @@ pub(crate) fn attributes<'tcx>(
         }),
         _ => {}
     }
-    let args = if abi.c_variadic {
-        &abi.args[..abi.fixed_count as usize]
-    } else {
-        &abi.args
-    };
-    for arg in args {
+    for arg in fixed_args(abi) {
         match &arg.mode {
             PassMode::Ignore => {}
             PassMode::Direct(attrs) => params.push(param_attrs(cx, attrs)),

@@ -18,7 +18,7 @@ use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_session::Session;
 use rustc_session::config::DebugInfo;
 
-use crate::debuginfo::tells_of_variables;
+use crate::debuginfo::has_variables;
 use crate::diagnostics::toolkit;
 use crate::inlining;
 use crate::options::Options;
@@ -108,7 +108,7 @@ impl<'a> Libnvvm<'a> {
         };
         nvvm_options.debug = match sess.opts.debuginfo {
             DebugInfo::None => nvvm::DebugInfo::None,
-            _ if tells_of_variables(sess) => nvvm::DebugInfo::Full,
+            _ if has_variables(sess) => nvvm::DebugInfo::Full,
             _ => nvvm::DebugInfo::LineInfo,
         };
         nvvm_options.fma = options.fma;

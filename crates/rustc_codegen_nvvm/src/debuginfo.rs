@@ -22,7 +22,7 @@ use crate::context::CodegenCx;
 
 /// Returns whether debug information describes variables. libnvvm accepts that only without
 /// optimizations.
-pub(crate) fn tells_of_variables(sess: &Session) -> bool {
+pub(crate) fn has_variables(sess: &Session) -> bool {
     sess.opts.debuginfo == DebugInfo::Full && !crate::options::optimizes(sess)
 }
 
@@ -37,9 +37,9 @@ pub(crate) struct DebugNodes<'tcx> {
 }
 
 impl<'tcx> CodegenCx<'tcx> {
-    /// As [`tells_of_variables`].
+    /// Returns whether debug information describes variables.
     pub(crate) fn has_variables(&self) -> bool {
-        self.tcx.sess.opts.debuginfo == DebugInfo::Full && !self.optimizes()
+        has_variables(self.tcx.sess)
     }
 
     fn di(&self, node: DiNode) -> Di {

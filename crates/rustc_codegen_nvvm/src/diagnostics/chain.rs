@@ -30,6 +30,15 @@ struct Step {
     span: Span,
 }
 
+impl Step {
+    fn note(&self, diag: &mut Diag<'_>) {
+        let Step {
+            user, verb, used, ..
+        } = self;
+        diag.span_note(self.span, format!("{user} {verb} {used} here"));
+    }
+}
+
 /// Adds the chain from an item up to a kernel.
 pub(crate) fn add_chain<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: Option<Item<'tcx>>) {
     let mut steps = Vec::new();
@@ -150,10 +159,7 @@ pub(crate) fn add_kernel<'tcx>(cx: &CodegenCx<'tcx>, diag: &mut Diag<'_>, item: 
     let mut steps = Vec::new();
     collect_users(cx, item, &mut steps);
     if let Some(last) = steps.last() {
-        diag.span_note(
-            last.span,
-            format!("{} {} {} here", last.user, last.verb, last.used),
-        );
+        last.note(diag);
     }
 }
 
@@ -163,23 +169,13 @@ fn add(diag: &mut Diag<'_>, steps: &[Step]) {
         [first, rest @ ..] if diag.span.primary_span() == Some(first.span) => rest,
         _ => steps,
     };
-    for (
-        index,
-        Step {
-            user,
-            verb,
-            used,
-            span,
-            ..
-        },
-    ) in steps.iter().enumerate()
-    {
-        let left_out = steps.len().saturating_sub(2 * SHOWN);
+    let left_out = steps.len().saturating_sub(2 * SHOWN);
+    for (index, step) in steps.iter().enumerate() {
         if left_out > 0 && index == SHOWN {
             diag.note(format!("… {left_out} further steps …"));
         }
         if index < SHOWN || index >= SHOWN + left_out {
-            diag.span_note(*span, format!("{user} {verb} {used} here"));
+            step.note(diag);
         }
     }
 }
