@@ -526,8 +526,8 @@ fn mark_of_table(template: &[InlineAsmTemplatePiece]) -> Option<&'static str> {
 }
 
 /// Returns whether a template contains an instruction that the threads of a warp execute together.
-/// The option `pure` does not exclude that: it says that the result depends only on the operands,
-/// and the author of a shuffle may count the operands of the other threads among them.
+/// An assembly with the option `pure` may contain one: its author may count the operands of the
+/// other threads among the operands that the result of a shuffle depends on.
 fn is_synchronizing(template: &[InlineAsmTemplatePiece]) -> bool {
     const WORDS: [&str; 4] = [".sync", ".aligned", "activemask", "bar"];
     template.iter().any(|piece| match piece {

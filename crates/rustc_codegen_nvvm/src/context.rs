@@ -1,4 +1,4 @@
-//! The codegen context: the NVVM IR module of the whole program, and what has been lowered so far.
+//! The codegen context: the NVVM IR module of the whole program, and the items lowered so far.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -102,7 +102,7 @@ pub(crate) enum Item<'tcx> {
     Static(DefId),
 }
 
-/// What a function or static stands for while no reached code references it.
+/// The deferred item or error of a function or static that no reached code references yet.
 pub(crate) enum Pending<'tcx> {
     Item(Item<'tcx>),
     /// A foreign item that nothing defines.
@@ -169,8 +169,8 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// In a single-source session: records what a function or static stands for, for the case that
-    /// reached code references it.
+    /// In a single-source session: records what is to be done when reached code references a
+    /// function or static.
     pub(crate) fn defer(&self, value: Value, pending: Pending<'tcx>) {
         let mut all = self.single_source.pending.borrow_mut();
         all.insert(value, pending);

@@ -157,7 +157,7 @@ fn report(tcx: TyCtxt<'_>, kernel: &Denying, what: &str, places: BTreeSet<String
     diag.emit();
 }
 
-/// Returns what ptxas reports about the functions of the module.
+/// Returns ptxas's report on the functions of the module.
 fn assemble(
     options: &Options,
     arch: nvvm::Arch,

@@ -9,9 +9,9 @@ use std::process::Command;
 /// Prefixes and names of intrinsics without a body that are not supported, with the reason.
 const NOT_FOR_A_GPU: &[(&str, &str)] = &[
     ("autodiff", "needs LLVM's Enzyme"),
-    ("offload", "is how a host program starts kernels by LLVM"),
-    ("sve_", "is of Arm's scalable vectors"),
-    ("rustc_peek", "is of rustc's own tests"),
+    ("offload", "belongs to LLVM's offloading from host programs"),
+    ("sve_", "belongs to Arm's scalable vectors"),
+    ("rustc_peek", "belongs to rustc's own tests"),
 ];
 
 /// Intrinsics that the compiler handles outside the searched files.
@@ -47,16 +47,19 @@ fn no_intrinsic_is_missing() {
         "rustc_mir_transform/src",
         "rustc_const_eval/src",
     ]
-    .map(|folder| sources(&compiler.join(folder)).concat())
+    .map(|directory| sources(&compiler.join(directory)).concat())
     .concat();
-    let stated =
+    let is_listed =
         |rows: &[(&str, &str)], name: &str| rows.iter().any(|(prefix, _)| name.starts_with(prefix));
     let missing: Vec<&String> = names
         .iter()
-        .filter(|name| !stated(NOT_FOR_A_GPU, name) && !stated(KNOWN_ELSEWHERE, name))
+        .filter(|name| !is_listed(NOT_FOR_A_GPU, name) && !is_listed(KNOWN_ELSEWHERE, name))
         .filter(|name| !mentions(&ours, name) && !mentions(&theirs, name))
         .collect();
-    assert!(missing.is_empty(), "nobody knows {missing:?}");
+    assert!(
+        missing.is_empty(),
+        "neither the backend nor rustc lowers {missing:?}"
+    );
 }
 
 /// Returns whether a source mentions an intrinsic, as a symbol or as a string. Intrinsics on
@@ -105,18 +108,18 @@ fn without_body(source: &str, names: &mut Vec<String>) {
 }
 
 /// Returns the contents of all Rust files in a directory, recursively.
-fn sources(folder: &Path) -> Vec<String> {
-    let mut folders = vec![folder.to_owned()];
+fn sources(directory: &Path) -> Vec<String> {
+    let mut directories = vec![directory.to_owned()];
     let mut texts = Vec::new();
-    while let Some(folder) = folders.pop() {
-        let entries = std::fs::read_dir(&folder)
-            .unwrap_or_else(|error| panic!("{} cannot be read: {error}", folder.display()));
+    while let Some(directory) = directories.pop() {
+        let entries = std::fs::read_dir(&directory)
+            .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
         for entry in entries {
-            let path: PathBuf = entry.expect("it is listed").path();
+            let path: PathBuf = entry.expect("a readable directory").path();
             if path.is_dir() {
-                folders.push(path);
+                directories.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                texts.push(std::fs::read_to_string(&path).expect("it can be read"));
+                texts.push(std::fs::read_to_string(&path).expect("a readable file"));
             }
         }
     }

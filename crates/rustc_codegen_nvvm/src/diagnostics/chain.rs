@@ -210,8 +210,8 @@ pub(crate) fn name<'tcx>(tcx: TyCtxt<'tcx>, item: Item<'tcx>) -> String {
     match item {
         Item::Fn(instance) => {
             let (def_id, args) = (instance.def_id(), instance.args);
-            // In a single-source session, the last name of a path of `std`, such as `id` of
-            // `std::process::id`, says too little.
+            // In a single-source session, paths of `std` are shown in full: `id` alone would not
+            // identify `std::process::id`.
             let path = match is_host(tcx.sess) && is_standard_library(tcx, def_id.krate) {
                 true => with_no_trimmed_paths!(tcx.def_path_str_with_args(def_id, args)),
                 false => tcx.def_path_str_with_args(def_id, args),
