@@ -17,6 +17,9 @@ use rustc_span::{Span, Symbol, sym};
 use crate::builder::Builder;
 use crate::device_functions;
 
+/// The function of compiler-builtins for `powi` of `f128`.
+pub(crate) const POWI_F128: &str = "__powitf2";
+
 type Operand<'tcx> = OperandRef<'tcx, Value>;
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
@@ -66,6 +69,15 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
+    /// Calls a function of compiler-builtins.
+    fn builtin(&mut self, symbol: &str, ret: Type, args: &[Value]) -> Value {
+        if let Some(&definition) = self.cx.symbols.get(&Symbol::intern(symbol)) {
+            // Requires the function. It has the symbol as its name in the module.
+            self.cx.get_fn(Instance::mono(self.tcx, definition));
+        }
+        self.call_named(symbol, ret, args)
+    }
+
     /// Calls a libdevice function on values of a Rust float type.
     pub(crate) fn libdevice_of(
         &mut self,
@@ -100,7 +112,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             "exp" | "exp2" | "log" | "log10" | "log2" | "sin" | "cos" => {
                 self.libdevice(text, float, &values)
             }
-            "powi" if float == Float::F128 => self.call_named("__powitf2", ty, &values),
+            "powi" if float == Float::F128 => self.builtin(POWI_F128, ty, &values),
             "powi" => self.libdevice("powi", float, &values),
             "copysignf16" | "copysignf32" | "copysignf64" | "copysignf128" => {
                 direct(self, Intrinsic::Copysign)

@@ -212,6 +212,18 @@ mod tests {
             for krate in STANDARD_LIBRARY.iter().chain([&HASH_TABLES]) {
                 check(krate, |kind| kind == DefKind::Mod);
             }
+            let builtins = nvvm_ir::legalize::SOFT_FLOAT.iter();
+            for symbol in builtins.chain([&crate::intrinsics::POWI_F128]) {
+                let is_symbol = |path: &&String| {
+                    let (krate, rest) = path.split_once("::").unwrap_or_default();
+                    krate == "compiler_builtins" && rest.rsplit("::").next() == Some(symbol)
+                };
+                let path = library
+                    .keys()
+                    .find(is_symbol)
+                    .map_or(*symbol, String::as_str);
+                check(path, DefKind::is_fn_like);
+            }
             // The check finds what is missing, and items of another kind.
             check("core::panicking::no_such_panic", |_| true);
             check("core::fmt", DefKind::is_fn_like);

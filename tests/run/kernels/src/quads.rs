@@ -1,4 +1,5 @@
-//! `f128`, which is soft float on the device: arithmetic, comparisons, conversions, rounding.
+//! `f128`, which is soft float on the device: arithmetic, comparisons, conversions, powers and
+//! rounding.
 
 use crate::{cases, mix};
 
@@ -75,6 +76,13 @@ cases! {
         record.put((bits(n as i8 as f128), bits(n as u32 as f128), bits(n as i64 as f128)));
         let wide = (u128::from(n) << 64 | u128::from(mix(n))) >> (i % 90);
         record.put((bits(wide as f128), bits(wide as i128 as f128)));
+    }
+
+    fn quad_powers(i, record) {
+        let n = (i % 23) as i32 - 11;
+        for a in samples(i) {
+            record.put((bits(a.powi(n)), bits(a.powi(n / 4))));
+        }
     }
 
     fn quad_rounding(i, record) {
