@@ -529,6 +529,19 @@ impl Module {
         }
     }
 
+    /// Replaces a predecessor in the phis of a block.
+    pub(crate) fn replace_incoming(&mut self, block: Block, old: Block, new: Block) {
+        for inst in self.block(block).insts.clone() {
+            match self.inst_mut(inst).map(|data| &mut data.kind) {
+                Some(InstKind::Phi(incoming)) => incoming
+                    .iter_mut()
+                    .filter(|(_, from)| *from == old)
+                    .for_each(|(_, from)| *from = new),
+                _ => break,
+            }
+        }
+    }
+
     /// Appends an instruction to a block without checking it; see [`crate::Builder`].
     pub(crate) fn push_inst(
         &mut self,

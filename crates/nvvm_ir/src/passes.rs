@@ -26,6 +26,7 @@ mod dead_functions;
 mod dead_globals;
 mod fold_null_tests;
 mod keep_strided_loops;
+mod merge_branches;
 mod parameters;
 mod prune;
 mod reachable;
@@ -41,6 +42,7 @@ pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use fold_null_tests::fold_null_tests;
 pub use keep_strided_loops::keep_strided_loops;
+pub use merge_branches::merge_branches;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
@@ -84,6 +86,11 @@ pub const PASSES: &[Pass] = &[
         name: "fold_null_tests",
         about: "folds comparisons of the addresses of statics with null",
         run: fold_null_tests,
+    },
+    Pass {
+        name: "merge_branches",
+        about: "merges two conditional branches with the same targets into one",
+        run: merge_branches,
     },
     Pass {
         name: "bound_inlining",

@@ -178,6 +178,7 @@ fn transform(
             llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                 passes::dead_functions(&mut optimized);
                 passes::dead_globals(&mut optimized);
+                passes::merge_branches(&mut optimized);
                 passes::keep_strided_loops(&mut optimized);
                 // LLVM may introduce operations that the legalizer cannot handle.
                 legalize::legalize(&mut optimized, &target)
