@@ -180,20 +180,19 @@ fn exchange<T: AnyBits + Copy>(
         if arrived != thread::threads_in_block() {
             let warps = warps_that_gave(number, gives);
             let (mut before, mut all) = (None, None);
-            // Opaque, so that this rare loop is not unrolled.
-            let (mut i, count) = (0, thread::opaque(count as usize) as u32);
-            while i < count {
-                if warps >> i & 1 != 0 {
-                    let of_warp = slots.add(i as usize).cast::<T>().read();
-                    if i == number {
-                        before = all;
-                    }
-                    all = Some(match all {
-                        Some(all) => f(all, of_warp),
-                        None => of_warp,
-                    });
+            // Over the bits, because ptxas unrolls a loop over the warps of a block of known size.
+            let mut left = warps;
+            while left != 0 {
+                let i = left.trailing_zeros();
+                left &= left - 1;
+                let of_warp = slots.add(i as usize).cast::<T>().read();
+                if i == number {
+                    before = all;
                 }
-                i += 1;
+                all = Some(match all {
+                    Some(all) => f(all, of_warp),
+                    None => of_warp,
+                });
             }
             return (before, all.unwrap_or(value));
         }
