@@ -17,12 +17,16 @@
 pub mod block;
 pub mod chemistry;
 pub mod compute;
+pub mod data;
 pub mod dense;
 pub mod docking;
 pub mod fourier;
+pub mod grids;
 pub mod hashing;
+pub mod images;
 pub mod limits;
 pub mod particles;
+pub mod physics;
 pub mod scan;
 pub mod sparse;
 pub mod stencil;

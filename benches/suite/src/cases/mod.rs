@@ -4,11 +4,15 @@
 mod block;
 mod chemistry;
 mod compute;
+mod data;
 mod dense;
 mod docking;
 mod fourier;
+mod grids;
 mod hashing;
+mod images;
 mod particles;
+mod physics;
 mod scan;
 mod sparse;
 mod stencil;
@@ -94,4 +98,22 @@ pub const ALL: &[(&str, Make)] = &[
     ("hash_insert", hashing::insert),
     ("fft", fourier::fft),
     ("gemm_bf16", tensor::gemm_bf16),
+    ("jacobi5_f32", grids::jacobi5_f32),
+    ("wave25", grids::wave25),
+    ("lbm_d2q9", grids::lbm_d2q9),
+    ("floyd_warshall", grids::floyd_warshall),
+    ("min_plus", grids::min_plus),
+    ("rgb_to_gray", images::rgb_to_gray),
+    ("blur_rows", images::blur_rows),
+    ("blur_columns", images::blur_columns),
+    ("ray_spheres", images::ray_spheres),
+    ("bitonic_pairs", data::bitonic_pairs),
+    ("compact", data::compact),
+    ("crc32", data::crc32),
+    ("smith_waterman", data::smith_waterman),
+    ("kmeans_assign", data::kmeans_assign),
+    ("embedding_bag", data::embedding_bag),
+    ("lennard_jones", physics::lennard_jones),
+    ("asian_option", physics::asian_option),
+    ("cg_update", physics::cg_update),
 ];
