@@ -86,7 +86,7 @@ impl Xorshift {
 
     /// Returns the next number.
     #[inline(always)]
-    pub fn next(&mut self) -> u32 {
+    pub fn next_u32(&mut self) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
         self.0 ^= self.0 << 5;
@@ -96,7 +96,7 @@ impl Xorshift {
     /// Returns a number from 0, exclusive, to 1.
     #[inline(always)]
     pub fn uniform(&mut self) -> f32 {
-        ((self.next() >> 8) as f32 + 0.5) * (1.0 / 16_777_216.0)
+        ((self.next_u32() >> 8) as f32 + 0.5) * (1.0 / 16_777_216.0)
     }
 
     /// Returns two normally distributed numbers.

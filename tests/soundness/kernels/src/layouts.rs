@@ -104,6 +104,12 @@ pub fn dynamic(#[shared] mut all: Shared<Dynamic<[u16; 3]>>, mut to: PerThread<u
 /// to the slices, whose tests the compiler does not see, references to first elements, and
 /// subslices.
 #[kernel]
+#[expect(
+    clippy::unnecessary_first_then_check,
+    clippy::chunks_exact_to_as_chunks,
+    clippy::get_first,
+    reason = "the tests of the `Option`s are under test"
+)]
 pub fn present(
     slice: &[u64],
     lines: &[Line],
