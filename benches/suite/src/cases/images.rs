@@ -2,7 +2,7 @@
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, download, random, samples, uniform, upload, zeroed};
-use bench_kernels::images::{RADIUS, Sphere, TAPS, Vec3, WEIGHTS, gray, pack, trace};
+use bench_kernels::images::{RADIUS, Sphere, Vec3, WEIGHTS, gray, pack, trace};
 use cust::error::CudaResult;
 
 fn bytes(n: usize) -> Vec<u8> {
@@ -59,13 +59,13 @@ fn blur(name: &'static str, scale: Scale, along_rows: bool) -> CudaResult<Case> 
             close(&to, 0.0, 0.0, |i| {
                 let (x, y) = (i % width, i / width);
                 let mut sum = 0;
-                for d in 0..TAPS {
+                for (d, weight) in WEIGHTS.iter().enumerate() {
                     let near = |at: usize, n: usize| (at + d).saturating_sub(RADIUS).min(n - 1);
                     let (x, y) = match along_rows {
                         true => (near(x, width), y),
                         false => (x, near(y, height)),
                     };
-                    sum += WEIGHTS[d] * u32::from(values[y * width + x]);
+                    sum += weight * u32::from(values[y * width + x]);
                 }
                 f64::from(sum / 256)
             })
