@@ -688,6 +688,10 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
     let left = "setp.eq.s64 %l1, %rd5, 0; @%l1 bra $end;";
     assert_eq!(checks(left, -1), (true, 0));
     assert_eq!(checks(left, -2).1, 4);
+    // The difference of these numbers has more than 64 bits.
+    let far = "add.s64 %next, %rd5, -9223372036854775808; .reg .b64 %far; add.s64 %far, %rd4, 5;
+               setp.ge.u64 %l1, %next, %far; @%l1 bra $end;";
+    assert_eq!(checks(far, 1).1, 4);
     // Every second element is below the product only in the first half.
     assert_eq!(scaled("", 2, 0).1, 4);
 }

@@ -399,11 +399,13 @@ impl<'a> Known<'a> {
             self.values.insert(result, value);
         }
         for (bound, number) in least {
-            if bound != result {
+            if bound != result
+                && let Some(margin) = i64::checked_neg(number)
+            {
                 self.limits.push(Limit {
                     register: result,
                     bound,
-                    margin: -number,
+                    margin,
                 });
             }
         }
@@ -621,8 +623,8 @@ impl<'a> Known<'a> {
         let mut found: Vec<Polynomial<'a>> = limits
             .filter(|limit| extents.contains(limit.bound))
             .filter_map(|limit| {
-                let margin = Polynomial::constant(-limit.margin);
-                Polynomial::register(limit.bound).plus(&margin, 1)
+                let margin = Polynomial::constant(limit.margin);
+                Polynomial::register(limit.bound).plus(&margin, -1)
             })
             .collect();
         found.reverse();
@@ -712,11 +714,13 @@ impl<'a> Known<'a> {
             Relation::LessOrEqual => 0,
             Relation::NotEqual => {
                 for (left, right) in [(left, right), (right, left)] {
-                    let excluded = left.1 - right.1;
+                    let Some(excluded) = i64::checked_sub(left.1, right.1) else {
+                        continue;
+                    };
                     for limit in &mut self.limits {
                         let same = (limit.register, limit.bound) == (left.0, right.0);
                         if same && limit.margin == excluded {
-                            limit.margin += 1;
+                            limit.margin = limit.margin.saturating_add(1);
                         }
                     }
                 }
@@ -728,17 +732,19 @@ impl<'a> Known<'a> {
         if !is_index(right.2) || (it.signed && !is_index(left.2)) {
             return None;
         }
-        let margin = left.1 - right.1 + strict;
+        let margin = i64::checked_sub(left.1, right.1)?.checked_add(strict)?;
         let mut limits = vec![Limit {
             register: left.0,
             bound: right.0,
             margin,
         }];
         let others = self.limits.iter().filter(|limit| limit.register == right.0);
-        limits.extend(others.map(|limit| Limit {
-            register: left.0,
-            bound: limit.bound,
-            margin: margin + limit.margin,
+        limits.extend(others.filter_map(|limit| {
+            Some(Limit {
+                register: left.0,
+                bound: limit.bound,
+                margin: margin.checked_add(limit.margin)?,
+            })
         }));
         limits.retain(|limit| limit.register != limit.bound && !self.limits.contains(limit));
         self.limits.extend(limits);
