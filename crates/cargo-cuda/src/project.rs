@@ -263,8 +263,8 @@ pub fn has_host_flags() -> bool {
     }
     let current = std::env::current_dir().unwrap_or_default();
     let flags = flags::build_time();
-    let has = |folder: &Path| {
-        let text = fs::read_to_string(folder.join(".cargo/config.toml"));
+    let has = |directory: &Path| {
+        let text = fs::read_to_string(directory.join(".cargo/config.toml"));
         text.is_ok_and(|text| in_table(&text, "[host]").any(|line| line.contains(&flags)))
     };
     current.ancestors().any(has)

@@ -467,6 +467,16 @@ pub struct Guard<'a> {
     pub register: &'a str,
 }
 
+impl<'a> Guard<'a> {
+    /// Creates `@p`.
+    pub fn new(register: &'a str) -> Guard<'a> {
+        Guard {
+            negated: false,
+            register,
+        }
+    }
+}
+
 /// An operand of an instruction.
 #[derive(Clone, Debug)]
 pub enum Operand<'a> {

@@ -15,11 +15,11 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, results};
 use super::loops::{self, Comparison, Relation};
 use super::names::Names;
-use super::narrow::{Condition, Facts, Range, Region};
+use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
 use crate::rewrite::instruction;
-use crate::{Guard, Instruction, Operand, Statement, Type};
+use crate::{Guard, Instruction, Operand, Statement};
 
 /// The maximum number of terms of a polynomial.
 const TERMS: usize = 10;
@@ -173,27 +173,20 @@ pub(super) fn prove<'a>(
         let lengths = demanded.get(&each.product);
         lengths.is_some_and(|lengths| lengths.contains(&each.length))
     });
-    let (start, condition) = match graph.blocks[special.first].end {
-        End::Branch(guard, _, start, _) => {
-            let mut and = Vec::new();
-            let operands = [guard.register, condition].map(Operand::Name);
-            let both = graph.emit(names, &mut and, Type::Pred, "and", &["pred"], operands);
-            graph.blocks[special.first]
-                .body
-                .extend(body.into_iter().chain(and));
-            (start, both)
-        }
-        End::Jump(start, _) => {
-            graph.blocks[special.first].body.extend(body);
-            (start, condition)
-        }
+    let (start, before) = match graph.blocks[special.first].end {
+        End::Branch(guard, _, start, _) => (start, Some(guard.register)),
+        End::Jump(start, _) => (start, None),
         _ => return false,
     };
-    let guard = |register| Guard {
-        negated: false,
-        register,
+    let mut first = std::mem::take(&mut graph.blocks[special.first].body);
+    first.extend(body);
+    let condition = match before {
+        Some(before) => graph.and(names, &mut first, [before, condition]),
+        None => condition,
     };
-    graph.blocks[special.first].end = End::Branch(guard(condition), false, start, special.general);
+    let block = &mut graph.blocks[special.first];
+    block.body = first;
+    block.end = End::Branch(Guard::new(condition), false, start, special.general);
     special.extents.extend(
         small
             .into_iter()
@@ -310,7 +303,9 @@ fn analyze<'a>(
                 && target != otherwise
             {
                 let condition = facts.condition(guard.register);
-                on_edge.assume(&facts, &condition, (to == *target) != guard.negated);
+                condition.implied((to == *target) != guard.negated, &mut |it| {
+                    _ = on_edge.assume_comparison(&facts, it);
+                });
             }
             match states.get_mut(&to) {
                 Some(state) => state.meet(&on_edge),
@@ -667,21 +662,6 @@ impl<'a> Known<'a> {
             product,
             length,
         })
-    }
-
-    fn assume(&mut self, facts: &Facts<'a>, condition: &Condition<'a>, value: bool) {
-        match (condition, value) {
-            (Condition::And(a, b), true) | (Condition::Or(a, b), false) => {
-                self.assume(facts, a, value);
-                self.assume(facts, b, value);
-            }
-            (Condition::Not(a), _) => self.assume(facts, a, !value),
-            (Condition::Compare(it), true) => _ = self.assume_comparison(facts, it),
-            (Condition::Compare(it), false) => {
-                _ = self.assume_comparison(facts, &it.inverted());
-            }
-            (Condition::And(..), false) | (Condition::Or(..), true) | (Condition::Unknown, _) => {}
-        }
     }
 
     fn assume_comparison(&mut self, facts: &Facts<'a>, it: &Comparison<'a>) -> Option<()> {

@@ -58,8 +58,7 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, shape: &Shape, star
     for &index in &chosen {
         let (id, check) = row[index];
         let next = literal(graph, names, &mut computed, check.passes());
-        let operands = [all, next].map(Operand::Name);
-        all = graph.emit(names, &mut computed, Type::Pred, "and", &["pred"], operands);
+        all = graph.and(names, &mut computed, [all, next]);
         graph.blocks[id].end = End::Jump(check.passes, false);
     }
     let block = &mut graph.blocks[row[0].0];

@@ -122,7 +122,6 @@ impl<'a> Counted<'a> {
 /// Returns the value that each iteration adds to a counter, if it is a number.
 fn step(counter: &Counter<'_>) -> Option<i64> {
     match counter.step {
-        Step::Constant(step) if counter.bits == 32 => Some((step as i32).into()),
         Step::Constant(step) => Some(step),
         Step::Register(_) => None,
     }

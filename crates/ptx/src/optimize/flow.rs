@@ -272,6 +272,17 @@ impl<'a> Graph<'a> {
         result
     }
 
+    /// Appends the conjunction of two predicates to `body`, and returns its register.
+    pub fn and(
+        &mut self,
+        names: &'a Names,
+        body: &mut Vec<Statement<'a>>,
+        predicates: [&'a str; 2],
+    ) -> &'a str {
+        let operands = predicates.map(Operand::Name);
+        self.emit(names, body, Type::Pred, "and", &["pred"], operands)
+    }
+
     /// Returns the type of a register, or `None` if the name is not that of a register.
     pub fn type_of(&self, name: &str) -> Option<Type> {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());

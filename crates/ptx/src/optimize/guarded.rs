@@ -94,8 +94,7 @@ fn combine_from<'a>(
         let mut fail = literal(graph, names, &mut computed, (passes, !value));
         for &guard in reached {
             let guard = literal(graph, names, &mut computed, guard);
-            let operands = [fail, guard].map(Operand::Name);
-            fail = graph.emit(names, &mut computed, Type::Pred, "and", &["pred"], operands);
+            fail = graph.and(names, &mut computed, [fail, guard]);
         }
         fails = Some(match fails {
             None => fail,
@@ -116,10 +115,7 @@ fn combine_from<'a>(
         Some(start),
     );
     graph.blocks[start].body.extend(computed);
-    let guard = Guard {
-        negated: false,
-        register: fails?,
-    };
+    let guard = Guard::new(fails?);
     graph.blocks[start].end = End::Branch(guard, false, copy, fast);
     // The new blocks before the panics are not cold.
     let mut cold = cold.clone();

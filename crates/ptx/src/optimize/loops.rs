@@ -236,7 +236,13 @@ impl<'a> Loop<'a> {
             _ => return None,
         };
         match added {
-            Operand::Integer(value) => Some((Step::Constant(value.bits as i64), bits)),
+            Operand::Integer(value) => {
+                let step = match bits {
+                    32 => i64::from(value.bits as i32),
+                    _ => value.bits as i64,
+                };
+                Some((Step::Constant(step), bits))
+            }
             Operand::Name(name) if !self.written.contains_key(name) => {
                 Some((Step::Register(name), bits))
             }

@@ -538,6 +538,20 @@ pub(super) enum Condition<'a> {
 }
 
 impl<'a> Condition<'a> {
+    /// Calls `f` with comparisons that hold if the condition has the value.
+    pub fn implied(&self, value: bool, f: &mut impl FnMut(&Comparison<'a>)) {
+        match (self, value) {
+            (Condition::And(a, b), true) | (Condition::Or(a, b), false) => {
+                a.implied(value, f);
+                b.implied(value, f);
+            }
+            (Condition::Not(a), _) => a.implied(!value, f),
+            (Condition::Compare(it), true) => f(it),
+            (Condition::Compare(it), false) => f(&it.inverted()),
+            (Condition::And(..), false) | (Condition::Or(..), true) | (Condition::Unknown, _) => {}
+        }
+    }
+
     fn visit(&self, visit: &mut impl FnMut(&'a str)) {
         match self {
             Condition::Compare(it) => {
@@ -1003,16 +1017,7 @@ impl<'a> Facts<'a> {
     }
 
     fn assume(&mut self, condition: &Condition<'a>, value: bool) {
-        match (condition, value) {
-            (Condition::And(a, b), true) | (Condition::Or(a, b), false) => {
-                self.assume(a, value);
-                self.assume(b, value);
-            }
-            (Condition::Not(a), _) => self.assume(a, !value),
-            (Condition::Compare(it), true) => self.assume_comparison(it),
-            (Condition::Compare(it), false) => self.assume_comparison(&it.inverted()),
-            (Condition::And(..), false) | (Condition::Or(..), true) | (Condition::Unknown, _) => {}
-        }
+        condition.implied(value, &mut |it| self.assume_comparison(it));
     }
 
     fn assume_comparison(&mut self, it: &Comparison<'a>) {

@@ -192,10 +192,7 @@ pub(super) fn specialize<'a>(
         slow.extend(&originals);
     }
 
-    let guard = |register| Guard {
-        negated: false,
-        register,
-    };
+    let guard = |register| Guard::new(register);
     let start = ids[&general];
     let first = graph.add(
         Block {
@@ -269,14 +266,11 @@ pub(super) fn start_early<'a>(graph: &mut Graph<'a>, names: &'a Names, special: 
     graph.blocks[entry].body.extend(first);
     let start = match (&graph.blocks[entry].end, &graph.blocks[special.first].end) {
         (End::Branch(passes, ..), &End::Branch(second, _, start, _)) => {
-            let operands = [passes.register, second.register].map(Operand::Name);
+            let predicates = [passes.register, second.register];
             let mut body = std::mem::take(&mut graph.blocks[entry].body);
-            let both = graph.emit(names, &mut body, Type::Pred, "and", &["pred"], operands);
+            let both = graph.and(names, &mut body, predicates);
             graph.blocks[entry].body = body;
-            let guard = Guard {
-                negated: false,
-                register: both,
-            };
+            let guard = Guard::new(both);
             graph.blocks[entry].end = End::Branch(guard, false, start, special.general);
             start
         }
@@ -588,10 +582,7 @@ impl<'g, 'a> Test<'g, 'a> {
         let passes = self.emit(Type::Pred, "setp", &[relation, ty], operands);
         self.condition = Some(match self.condition {
             None => passes,
-            Some(all) => {
-                let operands = [all, passes].map(Operand::Name);
-                self.emit(Type::Pred, "and", &["pred"], operands)
-            }
+            Some(all) => (self.graph).and(self.names, &mut self.body, [all, passes]),
         });
     }
 

@@ -98,10 +98,7 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
     let outside: Vec<Id> = (predecessors[each.header].iter().copied())
         .filter(|id| !inside.contains(id))
         .collect();
-    let guard = Guard {
-        negated: false,
-        register: enough,
-    };
+    let guard = Guard::new(enough);
     let place = graph
         .order
         .iter()

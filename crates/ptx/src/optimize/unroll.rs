@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{has_effect, is_pure, rename, results, sources};
-use super::loops::{Comparison, Relation, Step, Which};
+use super::loops::{Relation, Step, Which};
 use super::version::{Ahead, number};
 use super::{Check, check_of};
 use crate::rewrite::instruction;
@@ -42,13 +42,10 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Returns the operands of the subtraction whose result is the distance to the bound.
     fn distance(&self) -> [Operand<'a>; 2] {
-        let operands = [self.bound.clone(), Operand::Name(self.counter)];
+        let (bound, counter) = (self.bound.clone(), Operand::Name(self.counter));
         match self.down {
-            true => {
-                let [bound, counter] = operands;
-                [counter, bound]
-            }
-            false => operands,
+            true => [counter, bound],
+            false => [bound, counter],
         }
     }
 }
@@ -62,19 +59,13 @@ pub(super) fn plan<'a>(
     slices: &[&Slice],
 ) -> Option<Plan<'a>> {
     let each = ahead.each;
-    let (
-        counter,
-        which,
-        Comparison {
-            relation, right, ..
-        },
-    ) = each.condition(ahead.graph, ahead.counters)?;
+    let (counter, which, compared) = each.condition(ahead.graph, ahead.counters)?;
     let trip = ahead.trip.clone()?;
-    let (step, down, bound) = match (trip.counter.step, relation) {
+    let (step, down, bound) = match (counter.step, compared.relation) {
         (Step::Constant(step @ 1..=64), Relation::Less | Relation::NotEqual) => {
             (step, false, trip.bound?)
         }
-        (Step::Constant(-1), Relation::Greater | Relation::NotEqual) => (1, true, right),
+        (Step::Constant(-1), Relation::Greater | Relation::NotEqual) => (1, true, compared.right),
         _ => return None,
     };
     if which != Which::Next {
@@ -348,10 +339,7 @@ pub(super) fn unroll<'a>(
 
     let id = ahead.graph.blocks.len();
     let branch = |register, to, otherwise| {
-        let guard = Guard {
-            negated: false,
-            register,
-        };
+        let guard = Guard::new(register);
         End::Branch(guard, false, to, otherwise)
     };
     let mut last = latch;
@@ -451,10 +439,7 @@ fn group<'a>(
                 if let Some(register) = exists
                     && !is_pure(it)
                 {
-                    copy.guard = Some(Guard {
-                        negated: false,
-                        register,
-                    });
+                    copy.guard = Some(Guard::new(register));
                     list.extend(initialized(ahead, &copy));
                 }
                 list.push(Statement::Instruction(copy));

@@ -118,15 +118,7 @@ fn version_one<'a>(
     let block = Block {
         label: names.label(),
         body,
-        end: End::Branch(
-            Guard {
-                negated: false,
-                register: condition,
-            },
-            false,
-            fast[0],
-            header,
-        ),
+        end: End::Branch(Guard::new(condition), false, fast[0], header),
     };
     let place = graph.order.iter().position(|id| *id == fast[0])?;
     let mut test = graph.add(block, None);
@@ -134,10 +126,7 @@ fn version_one<'a>(
     graph.order.insert(place, test);
     if let Some((body, register)) = several {
         // The test of all checks does not pay for a single iteration.
-        let guard = Guard {
-            negated: false,
-            register,
-        };
+        let guard = Guard::new(register);
         let end = End::Branch(guard, false, test, header);
         let label = names.label();
         test = graph.add(Block { label, body, end }, None);
@@ -315,7 +304,7 @@ fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a s
 /// The known facts about a loop's iterations.
 #[derive(Clone, Debug)]
 pub(super) struct Trip<'a> {
-    pub counter: Counter<'a>,
+    counter: Counter<'a>,
     /// The number of times that the back edge is taken, in 64 bits, if it is simple to compute.
     times: Option<Operand<'a>>,
     /// An exclusive upper bound of the counter's values, in the counter's width.
@@ -439,11 +428,6 @@ impl<'a> Ahead<'_, 'a> {
         if compared.bits != counter.bits {
             return None;
         }
-        let step = match counter.step {
-            Step::Constant(step) if counter.bits == 32 => Step::Constant(i64::from(step as i32)),
-            step => step,
-        };
-        let counter = Counter { step, ..counter };
         let bits = counter.bits;
         let (unsigned, signed) = match bits {
             32 => ("u32", "s32"),
@@ -457,7 +441,7 @@ impl<'a> Ahead<'_, 'a> {
             let least = if up { &first } else { &bound };
             self.demand("ge", signed, &least.clone(), &number(0));
         }
-        let ahead = match (step, which, compared.relation) {
+        let ahead = match (counter.step, which, compared.relation) {
             // The values are `first` to `bound - 1`.
             (Step::Constant(1), Which::Next, Relation::Less | Relation::NotEqual) => {
                 self.demand("lt", unsigned, &first, &bound);
@@ -662,7 +646,6 @@ impl<'a> Ahead<'_, 'a> {
         const DEEPEST: u32 = 12;
         if let Some(counter) = self.counters.iter().find(|c| c.register == register) {
             return Some(match counter.step {
-                Step::Constant(step) if counter.bits == 32 => Some(i64::from(step as i32)),
                 Step::Constant(step) => Some(step),
                 Step::Register(_) => None,
             });
