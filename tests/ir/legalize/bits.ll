@@ -119,6 +119,28 @@ start:
 ; CHECK-NEXT:   ret i128 %r
 ; CHECK-NEXT: }
 
+; LLVM 7 does not reduce the distance of a 64-bit rotation.
+define i64 @rotate(i64 %x, i64 %by) {
+start:
+  %r = call i64 @llvm.fshl.i64(i64 %x, i64 %x, i64 %by)
+  ret i64 %r
+}
+; CHECK-LABEL: define i64 @rotate(i64 %x, i64 %by) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = and i64 %by, 63
+; CHECK-NEXT:   %1 = xor i64 %0, 63
+; CHECK-NEXT:   %2 = shl i64 %x, %0
+; CHECK-NEXT:   %3 = lshr i64 %x, 1
+; CHECK-NEXT:   %4 = lshr i64 %3, %1
+; CHECK-NEXT:   %r = or i64 %2, %4
+; CHECK-NEXT:   ret i64 %r
+; CHECK-NEXT: }
+; MODERN-LABEL: define i64 @rotate(i64 %x, i64 %by) {
+; MODERN-NEXT: start:
+; MODERN-NEXT:   %r = call i64 @llvm.fshl.i64(i64 %x, i64 %x, i64 %by)
+; MODERN-NEXT:   ret i64 %r
+; MODERN-NEXT: }
+
 define i128 @fshr(i128 %a, i128 %b, i128 %by) {
 start:
   %r = call i128 @llvm.fshr.i128(i128 %a, i128 %b, i128 %by)
@@ -183,17 +205,17 @@ start:
 ; MODERN-NEXT: }
 
 ; Supported widths are unchanged.
-define i64 @native(i64 %x, i64 %by) {
+define i64 @native(i64 %x) {
 start:
   %count = call i64 @llvm.ctlz.i64(i64 %x, i1 true)
   %swapped = call i64 @llvm.bswap.i64(i64 %count)
-  %r = call i64 @llvm.fshl.i64(i64 %swapped, i64 %x, i64 %by)
+  %r = call i64 @llvm.fshl.i64(i64 %swapped, i64 %x, i64 25)
   ret i64 %r
 }
-; CHECK-LABEL: define i64 @native(i64 %x, i64 %by) {
+; CHECK-LABEL: define i64 @native(i64 %x) {
 ; CHECK-NEXT: start:
 ; CHECK-NEXT:   %count = call i64 @llvm.ctlz.i64(i64 %x, i1 true)
 ; CHECK-NEXT:   %swapped = call i64 @llvm.bswap.i64(i64 %count)
-; CHECK-NEXT:   %r = call i64 @llvm.fshl.i64(i64 %swapped, i64 %x, i64 %by)
+; CHECK-NEXT:   %r = call i64 @llvm.fshl.i64(i64 %swapped, i64 %x, i64 25)
 ; CHECK-NEXT:   ret i64 %r
 ; CHECK-NEXT: }

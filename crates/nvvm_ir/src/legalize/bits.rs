@@ -73,7 +73,7 @@ pub(super) fn legalize_bswap(rw: &mut Rewriter, ty: Type, _: Intrinsic, args: &[
     join(rw, high, low)
 }
 
-/// Legalizes `fshl` and `fshr` of 128 bits. The operand whose shift distance may be the whole width
+/// Legalizes `fshl` and `fshr` of 64 and 128 bits. The operand whose shift distance may be the whole width
 /// is shifted by one first, so that no single shift reaches the width.
 pub(super) fn legalize_funnel_shift(
     rw: &mut Rewriter,

@@ -175,6 +175,11 @@ fn intrinsic_rule(
         Ctpop | Ctlz | Cttz if width == 1 || width == 128 => bits::legalize_count,
         // Without optimizations, libnvvm crashes on them.
         Fshl | Fshr if width == 128 => bits::legalize_funnel_shift,
+        // libnvvm 13.0 compiles 64-bit rotations to shifts by the distance and by 64 minus it, without
+        // reducing it modulo 64: `x.rotate_left(89)` is 0 (tests/run/src/ints.rs).
+        Fshl | Fshr if width == 64 && llvm7(rw) && !is_constant(rw, *args.get(2)?) => {
+            bits::legalize_funnel_shift
+        }
         Bswap if width == 8 || width == 128 => bits::legalize_bswap,
         Bswap if vector => |rw, ty, intrinsic, args| rw.intrinsic(intrinsic, ty, args),
         // These replacements also work on vectors.
@@ -193,6 +198,10 @@ fn intrinsic_rule(
     Some(each_lane(rw, ty, args, |rw, ty, args| {
         expand(rw, ty, intrinsic, args)
     }))
+}
+
+fn is_constant(rw: &Rewriter, value: Value) -> bool {
+    matches!(rw.module.value(value).kind, ValueKind::Const(_))
 }
 
 /// Returns whether a condition consists of comparisons of 16 to 64 bits, of floats, or of pointers.

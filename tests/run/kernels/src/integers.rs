@@ -80,8 +80,10 @@ macro_rules! unary_operations {
             $record.put(a.trailing_zeros());
             $record.put(a.count_ones());
             $record.put(a.leading_ones() ^ a.trailing_ones() << 8 ^ a.count_zeros() << 16);
-            $record.put(a.rotate_left($i % 200));
-            $record.put(a.rotate_right($i % 77));
+            // Distances beyond the width, too.
+            $record.put(a.rotate_left($i * 5 % 200));
+            $record.put(a.rotate_right($i * 3 % 177));
+            $record.put(a.wrapping_shl($i * 5) | a.wrapping_shr(0u32.wrapping_sub($i * 5)));
             $record.put(a.swap_bytes());
             $record.put(a.reverse_bits());
             $record.put(!a);
