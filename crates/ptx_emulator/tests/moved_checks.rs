@@ -214,6 +214,8 @@ struct Count {
     relation: &'static str,
     /// Whether the counter is compared with the bound before it is increased.
     tests_last: bool,
+    /// Whether the counter is the remaining length of a loop over chunks of `stride`.
+    chunks: bool,
 }
 
 impl Count {
@@ -226,7 +228,12 @@ impl Count {
             (_, true) => i128::from(number as i64),
             (_, false) => i128::from(number),
         };
-        let step = self.step.map_or(stride, |step| step as u64);
+        let step = match self.step {
+            Some(step) => step as u64,
+            None if self.chunks => stride.wrapping_neg(),
+            None => stride,
+        };
+        let bound = if self.chunks { stride } else { bound };
         let limit = if self.tests_last {
             bound.wrapping_sub(1)
         } else {
@@ -239,6 +246,7 @@ impl Count {
             let goes_on = match self.relation {
                 "lt" => tested < value(limit),
                 "gt" => tested > value(limit),
+                "ge" => tested >= value(limit),
                 _ => tested != value(limit),
             };
             if !goes_on {
@@ -277,8 +285,13 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     text.line("mov.u32 %acc, 7;\n    mov.u32 %again, 0;\n$again:");
     let before = text.register("%p");
     let (start, bound) = (format!("%start{suffix}"), format!("%bound{suffix}"));
-    let down = text.rng.u32(..5) == 0;
-    let none = if down { "le" } else { "ge" };
+    let chunks = text.rng.u32(..8) == 0;
+    let down = !chunks && text.rng.u32(..5) == 0;
+    let (none, bound) = match (chunks, down) {
+        (true, _) => ("lt", format!("%stride{suffix}")),
+        (_, true) => ("le", bound),
+        _ => ("ge", bound),
+    };
     text.line(&format!(
         "setp.{none}.{sign}{bits} {before}, {start}, {bound};"
     ));
@@ -289,6 +302,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     text.line(&format!("mov.b{bits} {counter}, {start};\n$loop:"));
     let early = text.rng.bool();
     let step = match (down, text.rng.u32(..6)) {
+        _ if chunks => "%stride",
         (true, _) => "-1",
         (_, 0) => "2",
         (_, 1) => "3",
@@ -299,14 +313,28 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         "%stride" => format!("%stride{suffix}"),
         step => step.to_owned(),
     };
-    let add = format!("add.s{bits}");
+    let add = match chunks {
+        true => format!("sub.s{bits}"),
+        false => format!("add.s{bits}"),
+    };
     let mut next = String::new();
     if early {
         next = text.op(reg, &add, &format!("{counter}, {step}"));
     }
     let may_store = text.rng.bool();
-    for _ in 0..text.rng.u32(1..4) {
-        text.part(&counter, bits, may_store);
+    if chunks && text.rng.bool() {
+        // Without a check, so that the loop is unrolled. The slice is not empty.
+        let loaded = text.op("%r", "ld.global.u32", "[%xs]");
+        text.line(&format!("mad.lo.s32 %acc, %acc, 31, {loaded};"));
+        let low = match bits {
+            32 => counter.clone(),
+            _ => text.op("%r", "cvt.u32.u64", &counter),
+        };
+        text.line(&format!("xor.b32 %acc, %acc, {low};"));
+    } else {
+        for _ in 0..text.rng.u32(1..4) {
+            text.part(&counter, bits, may_store);
+        }
     }
     if !early {
         next = text.op(reg, &add, &format!("{counter}, {step}"));
@@ -315,6 +343,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     let relation = match (down, step.as_str(), text.rng.bool()) {
         (true, _, true) => "gt",
         (false, "1" | "-1", true) | (true, ..) => "ne",
+        _ if chunks => "ge",
         _ => "lt",
     };
     // The last value instead of the one after it.
@@ -333,6 +362,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         step: step.parse().ok(),
         relation,
         tests_last,
+        chunks,
     };
     let ty = if relation == "ne" { 's' } else { sign };
     text.line(&format!(

@@ -123,7 +123,7 @@ impl<'a> Counted<'a> {
 fn step(counter: &Counter<'_>) -> Option<i64> {
     match counter.step {
         Step::Constant(step) => Some(step),
-        Step::Register(_) => None,
+        Step::Register(_) | Step::Minus(_) => None,
     }
 }
 

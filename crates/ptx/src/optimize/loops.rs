@@ -104,6 +104,8 @@ pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>
 pub(super) enum Step<'a> {
     Constant(i64),
     Register(&'a str),
+    /// The register is subtracted.
+    Minus(&'a str),
 }
 
 /// A register to which each iteration adds the same value.
@@ -220,13 +222,23 @@ impl<'a> Loop<'a> {
         counters
     }
 
-    /// Returns the value that an addition adds to a register, and the width in bits.
+    /// Returns the value that an addition or subtraction adds to a register, and the width in bits.
     fn step_of(&self, sum: &Instruction<'a>, register: &str) -> Option<(Step<'a>, u32)> {
         let bits = match (sum.opcode, &sum.modifiers[..], sum.guard) {
-            ("add", ["s64" | "u64"], None) => 64,
-            ("add", ["s32" | "u32"], None) => 32,
+            ("add" | "sub", ["s64" | "u64"], None) => 64,
+            ("add" | "sub", ["s32" | "u32"], None) => 32,
             _ => return None,
         };
+        if sum.opcode == "sub" {
+            return match sum.operands[..] {
+                [_, Operand::Name(from), Operand::Name(step)]
+                    if from == register && !self.written.contains_key(step) =>
+                {
+                    Some((Step::Minus(step), bits))
+                }
+                _ => None,
+            };
+        }
         let [_, Operand::Name(first), second] = &sum.operands[..] else {
             return None;
         };

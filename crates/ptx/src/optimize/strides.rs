@@ -1,4 +1,5 @@
-//! Does four iterations at once of loops whose counter grows by a variable, such as grid-stride loops.
+//! Does four iterations at once of loops whose counter changes by a variable: grid-stride loops, whose
+//! counter grows, and loops over `chunks_exact`, whose counter is the remaining length.
 //!
 //! The loads of four iterations are then in flight together. ptxas does this only where the step is a
 //! number. Whether there are four iterations left is computed without a division, so a loop that runs
@@ -54,42 +55,60 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
     }
     let counters = each.counters(graph);
     let (counter, which, compared) = each.condition(graph, &counters)?;
-    let Step::Register(step) = counter.step else {
-        return None;
-    };
-    if which != Which::Next
-        || compared.relation != Relation::Less
-        || compared.signed
-        || (counter.bits, compared.bits) != (64, 64)
-    {
+    if which != Which::Next || compared.signed || (counter.bits, compared.bits) != (64, 64) {
         return None;
     }
+    let (step, down) = match (counter.step, compared.relation) {
+        (Step::Register(step), Relation::Less) => (step, false),
+        // While at least as much remains as an iteration takes.
+        (Step::Minus(step), Relation::GreaterOrEqual) if matches!(compared.right, Operand::Name(right) if right == step) => {
+            (step, true)
+        }
+        _ => return None,
+    };
     let mut copies = Vec::new();
     for _ in 0..ITERATIONS {
         let cold = graph.cold();
         copies.push(version::copy(graph, names, &cold, each, &HashMap::new()));
     }
-    // How far the counter goes in all iterations but the first; more than there is if that overflows.
+    // How far the counter goes in all iterations but the first, or in all if it counts down.
     let mut ahead = Vec::new();
     let step = Operand::Name(step);
     let (b64, pred) = (Type::B64, Type::Pred);
-    let sources = [step.clone(), number(ITERATIONS - 1)];
-    let others = graph.emit(names, &mut ahead, b64, "mul", &["lo", "s64"], sources);
+    let sources = [step.clone(), number(ITERATIONS - u64::from(!down))];
+    let distance = graph.emit(names, &mut ahead, b64, "mul", &["lo", "s64"], sources);
     let sources = [step, number(u64::MAX / ITERATIONS)];
     let fits = graph.emit(names, &mut ahead, pred, "setp", &["lt", "u64"], sources);
-    let sources = [Operand::Name(others), number(u64::MAX), Operand::Name(fits)];
-    let others = graph.emit(names, &mut ahead, b64, "selp", &["b64"], sources);
     // Whether there are as many iterations. The first is there whatever the counter is.
     let mut test = Vec::new();
-    let current = Operand::Name(counter.register);
-    let bound = compared.right.clone();
-    let sources = [bound.clone(), current.clone()];
-    let left = graph.emit(names, &mut test, b64, "sub", &["s64"], sources);
-    let sources = [current, bound];
-    let below = graph.emit(names, &mut test, pred, "setp", &["lt", "u64"], sources);
-    let sources = [left, others, below].map(Operand::Name);
-    let modifiers = ["gt", "and", "u64"];
-    let enough = graph.emit(names, &mut test, pred, "setp", &modifiers, sources);
+    let enough = if down {
+        let sources = [counter.register, distance, fits].map(Operand::Name);
+        graph.emit(
+            names,
+            &mut test,
+            pred,
+            "setp",
+            &["ge", "and", "u64"],
+            sources,
+        )
+    } else {
+        // More than there is if it overflows.
+        let sources = [
+            Operand::Name(distance),
+            number(u64::MAX),
+            Operand::Name(fits),
+        ];
+        let distance = graph.emit(names, &mut ahead, b64, "selp", &["b64"], sources);
+        let current = Operand::Name(counter.register);
+        let bound = compared.right.clone();
+        let sources = [bound.clone(), current.clone()];
+        let left = graph.emit(names, &mut test, b64, "sub", &["s64"], sources);
+        let sources = [current, bound];
+        let below = graph.emit(names, &mut test, pred, "setp", &["lt", "u64"], sources);
+        let sources = [left, distance, below].map(Operand::Name);
+        let modifiers = ["gt", "and", "u64"];
+        graph.emit(names, &mut test, pred, "setp", &modifiers, sources)
+    };
 
     let predecessors = graph.predecessors();
     let inside: HashSet<Id> = (each.blocks.iter().copied())

@@ -647,7 +647,7 @@ impl<'a> Ahead<'_, 'a> {
         if let Some(counter) = self.counters.iter().find(|c| c.register == register) {
             return Some(match counter.step {
                 Step::Constant(step) => Some(step),
-                Step::Register(_) => None,
+                Step::Register(_) | Step::Minus(_) => None,
             });
         }
         if !self.each.written.contains_key(register) {
@@ -723,14 +723,15 @@ impl<'a> Ahead<'_, 'a> {
         }
         let counter = self.counters.iter().find(|c| c.register == name).copied();
         let value = if let Some(counter) = counter {
-            let step = match counter.step {
-                Step::Constant(step) => Operand::Integer(Integer::signed(step)),
-                Step::Register(step) => Operand::Name(step),
+            let (opcode, step) = match counter.step {
+                Step::Constant(step) => ("add", Operand::Integer(Integer::signed(step))),
+                Step::Register(step) => ("add", Operand::Name(step)),
+                Step::Minus(step) => ("sub", Operand::Name(step)),
             };
             match (iteration, counter.bits) {
                 (0, _) => operand.clone(),
-                (_, 32) => self.emit(Type::B32, "add", &["s32"], [operand.clone(), step]),
-                _ => self.emit64("add", &["s64"], operand, &step),
+                (_, 32) => self.emit(Type::B32, opcode, &["s32"], [operand.clone(), step]),
+                _ => self.emit64(opcode, &["s64"], operand, &step),
             }
         } else {
             let (it, ..) = self.each.definition(self.graph, name)?;
