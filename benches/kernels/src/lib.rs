@@ -16,18 +16,25 @@
 
 pub mod block;
 pub mod chemistry;
+pub mod ciphers;
 pub mod compute;
 pub mod data;
 pub mod dense;
 pub mod docking;
+pub mod fields;
 pub mod fourier;
+pub mod graphs;
 pub mod grids;
 pub mod hashing;
 pub mod images;
+pub mod learning;
 pub mod limits;
 pub mod particles;
 pub mod physics;
+pub mod programs;
 pub mod scan;
+pub mod signals;
+pub mod solvers;
 pub mod sparse;
 pub mod stencil;
 pub mod stream;

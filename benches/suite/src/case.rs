@@ -361,7 +361,7 @@ pub fn samples(len: usize) -> impl Iterator<Item = usize> {
 }
 
 /// Compares results with the CPU's, with a relative and an absolute tolerance.
-pub fn close<T: DeviceCopy + Into<f64> + Default + Clone>(
+pub fn close<T: DeviceCopy + Into<f64>>(
     results: &Buffer<T>,
     relative: f64,
     absolute: f64,
@@ -369,18 +369,30 @@ pub fn close<T: DeviceCopy + Into<f64> + Default + Clone>(
 ) -> Check {
     let results = download(results)?;
     for i in samples(results.len()) {
-        let (result, expected) = (results[i].into(), expected(i));
-        let difference = (result - expected).abs();
-        // Also false for NaN.
-        let fits = difference <= relative * expected.abs() + absolute;
-        if !fits {
-            return Err(format!("element {i} is {result}, but should be {expected}"));
-        }
+        near(i, results[i], expected(i), relative, absolute)?;
     }
     Ok(())
 }
 
+/// Compares result `i` with the CPU's, with a relative and an absolute tolerance.
+pub fn near(
+    i: usize,
+    result: impl Into<f64>,
+    expected: f64,
+    relative: f64,
+    absolute: f64,
+) -> Check {
+    let result = result.into();
+    let difference = (result - expected).abs();
+    // Also false for NaN.
+    let fits = difference <= relative * expected.abs() + absolute;
+    match fits {
+        true => Ok(()),
+        false => Err(format!("element {i} is {result}, but should be {expected}")),
+    }
+}
+
 /// Returns the values of a buffer.
-pub fn download<T: DeviceCopy + Default + Clone>(buffer: &Buffer<T>) -> Result<Vec<T>, String> {
+pub fn download<T: DeviceCopy>(buffer: &Buffer<T>) -> Result<Vec<T>, String> {
     buffer.as_host_vec().map_err(|error| error.to_string())
 }

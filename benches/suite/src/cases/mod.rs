@@ -3,17 +3,24 @@
 
 mod block;
 mod chemistry;
+mod ciphers;
 mod compute;
 mod data;
 mod dense;
 mod docking;
+mod fields;
 mod fourier;
+mod graphs;
 mod grids;
 mod hashing;
 mod images;
+mod learning;
 mod particles;
 mod physics;
+mod programs;
 mod scan;
+mod signals;
+mod solvers;
 mod sparse;
 mod stencil;
 mod stream;
@@ -47,11 +54,7 @@ impl Scale {
 }
 
 /// Compares the sum of the blocks' results with the CPU's.
-fn total<T: DeviceCopy + Into<f64> + Default + Clone>(
-    results: &Buffer<T>,
-    expected: f64,
-    relative: f64,
-) -> Check {
+fn total<T: DeviceCopy + Into<f64>>(results: &Buffer<T>, expected: f64, relative: f64) -> Check {
     let sum: f64 = download(results)?.into_iter().map(Into::into).sum();
     // Also false for NaN.
     let fits = (sum - expected).abs() <= relative * expected.abs();
@@ -116,4 +119,18 @@ pub const ALL: &[(&str, Make)] = &[
     ("lennard_jones", physics::lennard_jones),
     ("asian_option", physics::asian_option),
     ("cg_update", physics::cg_update),
+    ("cholesky", solvers::cholesky),
+    ("thomas", solvers::thomas),
+    ("bfs_level", graphs::bfs_level),
+    ("fir_i16", signals::fir_i16),
+    ("dct8x8", signals::dct8x8),
+    ("resize_bilinear", signals::resize_bilinear),
+    ("aes_ctr", ciphers::aes_ctr),
+    ("dslash", fields::dslash),
+    ("charge_deposit", fields::charge_deposit),
+    ("knn", learning::knn),
+    ("attention", learning::attention),
+    ("int4_gemv", learning::int4_gemv),
+    ("interpreter", programs::interpreter),
+    ("levenshtein", programs::levenshtein),
 ];

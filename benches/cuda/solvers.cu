@@ -1,0 +1,43 @@
+// Solvers of many small systems: Cholesky factorizations and tridiagonal systems.
+
+constexpr int ORDER = 16;
+
+extern "C" __global__ __launch_bounds__(256)
+void cholesky(const double* __restrict__ from, double* __restrict__ to) {
+    __shared__ double a[ORDER][ORDER];
+    int x = threadIdx.x, y = threadIdx.y;
+    int i = blockIdx.x * ORDER * ORDER + y * ORDER + x;
+    a[y][x] = from[i];
+    __syncthreads();
+    for (int k = 0; k < ORDER; k++) {
+        if (x == k && y == k) a[k][k] = sqrt(a[k][k]);
+        __syncthreads();
+        if (x == k && y > k) a[y][k] /= a[k][k];
+        __syncthreads();
+        if (x > k && y >= x) a[y][x] -= a[y][k] * a[x][k];
+        __syncthreads();
+    }
+    to[i] = x <= y ? a[y][x] : 0.0;
+}
+
+extern "C" __global__ __launch_bounds__(128)
+void thomas(const float* __restrict__ a, const float* __restrict__ b, const float* __restrict__ c,
+            const float* __restrict__ d, float* __restrict__ scratch, float* __restrict__ to,
+            int rows, int systems) {
+    int system = blockIdx.x * blockDim.x + threadIdx.x;
+    if (system >= systems) return;
+    float factor = 0.0f, value = 0.0f;
+    for (int row = 0; row < rows; row++) {
+        int i = row * systems + system;
+        float scale = 1.0f / (b[i] - a[i] * factor);
+        factor = c[i] * scale;
+        value = (d[i] - a[i] * value) * scale;
+        scratch[i] = factor;
+        to[i] = value;
+    }
+    for (int row = rows - 2; row >= 0; row--) {
+        int i = row * systems + system;
+        value = to[i] - scratch[i] * value;
+        to[i] = value;
+    }
+}

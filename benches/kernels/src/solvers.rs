@@ -1,0 +1,140 @@
+//! Solvers of many small systems: Cholesky factorizations and tridiagonal systems.
+
+use cuda_std::prelude::*;
+use cuda_std::shared::{Shared, Tile};
+use cuda_std::{PerBlock, PerColumn};
+
+/// The number of rows and columns of a matrix of [`cholesky_safe()`].
+pub const ORDER: usize = 16;
+
+/// The lower Cholesky factors of symmetric matrices, one matrix per block and one element per
+/// thread. The upper triangles of the factors are zero.
+#[kernel(block_size(16, 16))]
+pub fn cholesky_safe(
+    #[shared] mut shared: Shared<Tile<f64, ORDER, ORDER>>,
+    from: &[[f64; ORDER * ORDER]],
+    mut to: PerBlock<f64, { ORDER * ORDER }>,
+) {
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    for mut piece in to.pieces() {
+        let matrix = &from[piece.start() / (ORDER * ORDER)];
+        shared
+            .own()
+            .each(|(x, y), element| *element = matrix[y * ORDER + x]);
+        for k in 0..ORDER {
+            shared.own().each(|(x, y), element| {
+                if x == k && y == k {
+                    *element = element.sqrt();
+                }
+            });
+            let pivot = shared.read(|a| a[k][k]);
+            shared.own().each(|(x, y), element| {
+                if x == k && y > k {
+                    *element /= pivot;
+                }
+            });
+            let product = shared.read(|a| a[y][k] * a[x][k]);
+            shared.own().each(|(x, y), element| {
+                if x > k && y >= x {
+                    *element -= product;
+                }
+            });
+        }
+        let element = shared.read(|a| if x <= y { a[y][x] } else { 0.0 });
+        piece.each(|_, to| *to = element);
+    }
+}
+
+/// The lower Cholesky factors of symmetric matrices: see [`cholesky_safe()`].
+#[kernel(block_size(16, 16))]
+pub unsafe fn cholesky_raw(from: *const f64, to: *mut f64) {
+    let a = shared_array![f64; ORDER * ORDER];
+    let (x, y) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let own = y * ORDER + x;
+    let start = thread::block_idx_x() as usize * ORDER * ORDER;
+    *a.add(own) = *from.add(start + own);
+    thread::sync_threads();
+    for k in 0..ORDER {
+        if x == k && y == k {
+            *a.add(own) = (*a.add(own)).sqrt();
+        }
+        thread::sync_threads();
+        if x == k && y > k {
+            *a.add(own) /= *a.add(k * ORDER + k);
+        }
+        thread::sync_threads();
+        if x > k && y >= x {
+            *a.add(own) -= *a.add(y * ORDER + k) * *a.add(x * ORDER + k);
+        }
+        thread::sync_threads();
+    }
+    *to.add(start + own) = if x <= y { *a.add(own) } else { 0.0 };
+}
+
+/// The solutions of tridiagonal systems by Thomas's algorithm, one system per thread. Each system
+/// is a column of the matrices: `a`, `b` and `c` are the diagonals below, on and above the main
+/// diagonal, and `d` is the right-hand side.
+#[kernel(block_size(128))]
+pub fn thomas_safe(
+    a: &[f32],
+    b: &[f32],
+    c: &[f32],
+    d: &[f32],
+    mut scratch: PerColumn<f32>,
+    mut to: PerColumn<f32>,
+) {
+    let systems = to.width();
+    for ((system, mut x), (_, mut factors)) in to.own().zip(scratch.own()) {
+        let (mut factor, mut value) = (0.0, 0.0);
+        for row in 0..x.len() {
+            let i = row * systems + system;
+            let scale = 1.0 / (b[i] - a[i] * factor);
+            factor = c[i] * scale;
+            value = (d[i] - a[i] * value) * scale;
+            factors[row] = factor;
+            x[row] = value;
+        }
+        for row in (0..x.len()).rev().skip(1) {
+            value = x[row] - factors[row] * value;
+            x[row] = value;
+        }
+    }
+}
+
+/// The solutions of tridiagonal systems: see [`thomas_safe()`].
+#[kernel(block_size(128))]
+pub unsafe fn thomas_raw(
+    a: *const f32,
+    b: *const f32,
+    c: *const f32,
+    d: *const f32,
+    scratch: *mut f32,
+    to: *mut f32,
+    rows: usize,
+    systems: usize,
+) {
+    let system = thread::index_1d() as usize;
+    if system >= systems {
+        return;
+    }
+    let (mut factor, mut value) = (0.0, 0.0);
+    for row in 0..rows {
+        let i = row * systems + system;
+        let scale = 1.0 / (*b.add(i) - *a.add(i) * factor);
+        factor = *c.add(i) * scale;
+        value = (*d.add(i) - *a.add(i) * value) * scale;
+        *scratch.add(i) = factor;
+        *to.add(i) = value;
+    }
+    for row in (0..rows - 1).rev() {
+        let i = row * systems + system;
+        value = *to.add(i) - *scratch.add(i) * value;
+        *to.add(i) = value;
+    }
+}
