@@ -457,12 +457,15 @@ fn specialized(text: &str) -> (String, String) {
 fn ordinary_launches_have_32_bits_and_no_loop() {
     let text = optimized(&(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
     let (test, copy) = specialized(&text);
-    // The lengths, and the number of blocks, whose product with 1024 is below 2³¹.
+    // The lengths, and the number of threads with blocks of up to 1024, are below 2³⁰.
     assert!(
-        test.contains("setp.lt.u64 %x11, %x10, 1073741824;"),
+        test.contains("mul.wide.u32 %x12, %x11, 1024;\nor.b64 %x13, %x10, %x12;"),
         "{test}"
     );
-    assert!(test.contains("setp.le.u32 %x13, %x12, 2097151;"), "{test}");
+    assert!(
+        test.contains("setp.lt.u64 %x14, %x13, 1073741824;"),
+        "{test}"
+    );
     // The grid has at least as many threads as there are elements.
     assert_eq!(test.matches("setp.ge.u32").count(), 2, "{test}");
     assert!(!copy.contains("64 %p"), "{copy}");
@@ -820,4 +823,73 @@ fn checks_of_loaded_indices_stay_behind_their_conditions() {
     let panics = panic_with("$A", "%rd3") + &panic_with("$B", "%rd6");
     let text = optimized(&(loaded + &panics));
     assert_eq!(text.matches("st.global.u8").count(), 2, "{text}");
+}
+
+/// Enough 64-bit operations that a kernel gets a second body.
+fn operations() -> String {
+    ".reg .b64 %y<9>;\n.reg .b32 %s<9>;\n.reg .f32 %f<9>;\n.reg .pred %q<9>;\n".to_owned()
+        + &"add.s64 %y8, %rd5, 1;\n".repeat(8)
+}
+
+#[test]
+fn conversions_of_floats_that_are_limited_have_32_bits() {
+    let element = operations()
+        + "
+        cvt.rn.f32.u64 %f1, %rd5;
+        cvt.rzi.u64.f32 %y1, %f1;
+        setp.nan.f32 %q1, %f1, %f1;
+        selp.b64 %y2, 0, %y1, %q1;
+        add.s64 %y3, %rd4, -1;
+        min.u64 %y4, %y2, %y3;
+        cvt.rn.f32.u64 %f2, %y4;
+        shl.b64 %y5, %y4, 2;
+        add.s64 %y6, %rd1, %y5;
+        st.global.f32 [%y6], %f2;";
+    let text = optimized(&grid_stride(&element));
+    let (test, copy) = specialized(&text);
+    // The length is not zero, so the last index is small.
+    assert_eq!(test.matches("setp.ne.s64").count(), 1, "{test}");
+    assert!(copy.contains("cvt.rzi.u32.f32"), "{copy}");
+    assert!(copy.contains("min.u32"), "{copy}");
+    assert_eq!(copy.matches("cvt.rn.f32.u32").count(), 2, "{copy}");
+}
+
+#[test]
+fn conversions_from_16_bits_have_32_bits() {
+    let text = optimized(
+        "
+        .reg .b16 %rs<2>;
+        .reg .b64 %rd<3>;
+        .reg .f32 %f<2>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        ld.global.u8 %rs1, [%rd2];
+        cvt.rn.f32.u16 %f1, %rs1;
+        st.global.f32 [%rd2], %f1;
+        ret;",
+    );
+    assert!(
+        text.contains("cvt.u32.u16 %x1, %rs1;\n\tcvt.rn.f32.u32 %f1, %x1;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn first_loads_overlap_with_the_test() {
+    let element = operations()
+        + "
+        ld.param.u64 %y3, [k_param_0];
+        cvta.to.global.u64 %y4, %y3;
+        shl.b64 %y1, %rd5, 2;
+        add.s64 %y2, %y4, %y1;
+        ld.global.nc.u32 %s1, [%y2];
+        st.global.u32 [%y2], %s1;";
+    let text = optimized(&grid_stride(&element));
+    let (test, copy) = specialized(&text);
+    // The index is checked with the lower half of the slice's own length.
+    let load = lines(&test, "[k_param_1]", "ld.global.nc").join("\n");
+    assert_eq!(load.matches("cvt.u32.u64").count(), 1, "{load}");
+    assert_eq!(load.matches("setp.lt.u32").count(), 1, "{load}");
+    assert!(load.contains("@%x"), "{load}");
+    assert!(!copy.contains("ld.global.nc.u32"), "{copy}");
 }

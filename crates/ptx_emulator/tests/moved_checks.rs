@@ -117,6 +117,8 @@ impl Text<'_> {
                     .reg .pred %p<{count}>;
                     .reg .b32 %r<{count}>;
                     .reg .b64 %rd<{count}>;
+                    .reg .f32 %f<{count}>;
+                    .reg .f64 %fd<{count}>;
                     .reg .b32 {words};
                     {}
                     {}{}
@@ -537,7 +539,7 @@ impl Text<'_> {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(1..4);
-            value = match self.rng.u32(..21) {
+            value = match self.rng.u32(..24) {
                 0 => self.op("%rd", "add.s64", &format!("{value}, {constant}")),
                 1 => self.op("%rd", "add.s64", &format!("{value}, -{constant}")),
                 2 => self.op("%rd", "add.s64", &format!("{value}, %bound")),
@@ -567,6 +569,11 @@ impl Text<'_> {
                     let low = self.op("%r", "cvt.u32.u64", &value);
                     self.op("%rd", "mul.wide.u32", &format!("{low}, {constant}"))
                 }
+                20 | 21 => self.through_float(&value),
+                22 => {
+                    let last = self.op("%rd", "add.s64", "%offset, -1");
+                    self.op("%rd", "min.u64", &format!("{value}, {last}"))
+                }
                 _ => {
                     // A join of two values.
                     let joined = self.op("%rd", "mov.u64", &value);
@@ -582,6 +589,63 @@ impl Text<'_> {
             };
         }
         value
+    }
+
+    /// Emits `(value as f32 * factor) as u64`, perhaps limited.
+    fn through_float(&mut self, value: &str) -> String {
+        let (ty, factors) = [
+            (
+                "f32",
+                [
+                    "0f3F800000",
+                    "0f3F000000",
+                    "0fBF800000",
+                    "0f7F800000",
+                    "0f7FC00000",
+                ],
+            ),
+            (
+                "f64",
+                [
+                    "0d3FF0000000000000",
+                    "0d3FE0000000000000",
+                    "0d41F0000000000000",
+                    "0d7FF0000000000000",
+                    "0d7FF8000000000000",
+                ],
+            ),
+        ][self.rng.usize(..2)];
+        let factor = factors[self.rng.usize(..5)];
+        let prefix = if ty == "f32" { "%f" } else { "%fd" };
+        let float = self.op(prefix, &format!("cvt.rn.{ty}.u64"), value);
+        let float = self.op(prefix, &format!("mul.{ty}"), &format!("{float}, {factor}"));
+        let integer = self.op("%rd", &format!("cvt.rzi.u64.{ty}"), &float);
+        let integer = match self.rng.bool() {
+            true => {
+                let p = self.op(
+                    "%p",
+                    &format!("setp.nan.{ty}"),
+                    &format!("{float}, {float}"),
+                );
+                self.op("%rd", "selp.b64", &format!("0, {integer}, {p}"))
+            }
+            false => {
+                let p = self.op(
+                    "%p",
+                    &format!("setp.num.{ty}"),
+                    &format!("{float}, {float}"),
+                );
+                self.op("%rd", "selp.b64", &format!("{integer}, 0, {p}"))
+            }
+        };
+        match self.rng.u32(..3) {
+            0 => integer,
+            1 => self.op("%rd", "min.u64", &format!("{integer}, %offset")),
+            _ => {
+                let last = self.op("%rd", "add.s64", "%offset, -1");
+                self.op("%rd", "min.u64", &format!("{integer}, {last}"))
+            }
+        }
     }
 
     /// Emits an access with a check.

@@ -3,8 +3,11 @@
 
 mod bounds;
 mod combine;
+mod convert;
 mod counts;
+mod early_loads;
 mod exits;
+mod floats;
 mod flow;
 mod guarded;
 pub(crate) mod instructions;
@@ -142,6 +145,7 @@ fn optimize_function<'a>(
     let mut limited = false;
     let mut changed = spaces::infer(&mut graph, names, slices);
     changed += exits::separate(&mut graph, names);
+    changed += convert::widen(&mut graph, names);
     let mut special = match function.entry {
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
@@ -165,6 +169,7 @@ fn optimize_function<'a>(
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
         specialize::start_early(&mut graph, names, &special);
+        early_loads::start(&mut graph, names, &special, slices);
     }
     if changed > 0 {
         graph.tidy();

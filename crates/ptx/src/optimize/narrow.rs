@@ -14,6 +14,7 @@ use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::DfsPostOrder;
 
 use super::counts::{Counted, Known};
+use super::floats::{self, Floats};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
 use super::loops::{self, Comparison, Relation};
@@ -66,6 +67,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
         State {
             facts: Facts::new(special),
             low: own.variables.clone(),
+            floats: Floats::default(),
         },
     );
     let mut count = 0;
@@ -86,6 +88,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
             let on_edge = State {
                 facts: state.facts.on_edge(&end, to),
                 low: state.low.clone(),
+                floats: state.floats.clone(),
             };
             if hot.contains(&to) {
                 match states.get_mut(&to) {
@@ -583,6 +586,8 @@ pub(super) struct Facts<'a> {
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
     extents: HashSet<&'a str>,
+    /// The extents that are not zero.
+    positive: HashSet<&'a str>,
 }
 
 /// A part of the division of a register by a power of two, of which the exponent is given, or the
@@ -624,6 +629,7 @@ impl<'a> Facts<'a> {
             parts: HashMap::new(),
             sums: HashMap::new(),
             extents: special.extents.clone(),
+            positive: special.positive.clone(),
         }
     }
 
@@ -872,7 +878,7 @@ impl<'a> Facts<'a> {
         if let Some(Operand::Name(name)) = it.operands.first()
             && self.extents.contains(name)
         {
-            return Some((0, BOUND as i64 - 1));
+            return Some((self.positive.contains(name).into(), BOUND as i64 - 1));
         }
         if let Some(part) = self.result_part(it)
             && let Some(range) = self.part_range(part)
@@ -1160,11 +1166,13 @@ struct State<'a> {
     facts: Facts<'a>,
     /// The 32-bit register with the lower half of each private register that is not computed.
     low: HashMap<&'a str, Low<'a>>,
+    floats: Floats<'a>,
 }
 
 impl<'a> State<'a> {
     fn meet(&mut self, other: &State<'a>) {
         self.facts.meet(&other.facts);
+        self.floats.meet(&other.floats);
         self.low
             .retain(|name, low| other.low.get(name) == Some(low));
     }
@@ -1219,6 +1227,11 @@ impl<'a> State<'a> {
             });
         });
         self.facts.instruction(it);
+        if own.private.contains(floats::result(it))
+            && floats::source(it).is_none_or(|it| own.private.contains(it))
+        {
+            self.floats.instruction(graph, names, it, to);
+        }
         usize::from(replaced)
     }
 
@@ -1251,6 +1264,8 @@ impl<'a> State<'a> {
         }
         let is_small = |range: Option<Range>| matches!(range, Some((0.., ..=0x7fff_ffff)));
         let is_index = |operand: &Operand<'a>| is_small(self.facts.range(operand));
+        // Comparisons with an index do not distinguish larger numbers.
+        let is_saturated = |operand: &Operand<'a>| self.floats.saturated(operand).is_some();
         let is_own =
             |result: &Operand<'a>| matches!(result, Operand::Name(name) if own.contains(name));
         match (it.opcode, &it.modifiers[..], &it.operands[..]) {
@@ -1270,6 +1285,37 @@ impl<'a> State<'a> {
                     "setp",
                     &[relation, ty],
                     vec![result.clone(), a, b],
+                ));
+                true
+            }
+            ("setp", [relation, "u64"], [result @ Operand::Name(_), a, b])
+                if is_saturated(a) && is_index(b) || is_index(a) && is_saturated(b) =>
+            {
+                let operands = [a, b].map(|it| self.saturated_low(graph, names, it, to));
+                let mut all = vec![result.clone()];
+                all.extend(operands);
+                to.push(instruction("setp", &[relation, "u32"], all));
+                true
+            }
+            ("min", ["u64"], [result, a, b])
+                if is_own(result)
+                    && (is_saturated(a) && is_index(b) || is_index(a) && is_saturated(b)) =>
+            {
+                let operands = [a, b].map(|it| self.saturated_low(graph, names, it, to));
+                let low = graph.emit(names, to, Type::B32, "min", &["u32"], operands);
+                self.defer(it, low);
+                true
+            }
+            (
+                "cvt",
+                ["rn", ty @ ("f32" | "f64"), "u64" | "s64"],
+                [result, a @ Operand::Name(_)],
+            ) if is_index(a) => {
+                let [a] = self.lows(graph, names, [a], to);
+                to.push(instruction(
+                    "cvt",
+                    &["rn", ty, "u32"],
+                    vec![result.clone(), a],
                 ));
                 true
             }
@@ -1475,6 +1521,20 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Returns the 32-bit register of a converted float, or the lower half of an index.
+    fn saturated_low(
+        &self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        operand: &Operand<'a>,
+        to: &mut Vec<Statement<'a>>,
+    ) -> Operand<'a> {
+        match self.floats.saturated(operand) {
+            Some(register) => Operand::Name(register),
+            None => self.low_of(graph, names, operand, to),
+        }
+    }
+
     /// Returns the lower halves of operands.
     fn lows<const N: usize>(
         &self,
@@ -1499,6 +1559,11 @@ impl<'a> State<'a> {
             }
             Operand::Name(name) => Operand::Name(match self.low.get(name) {
                 Some(low) => low.register,
+                None if let Some(register) = self.floats.saturated(operand)
+                    && let Some((0.., _)) = self.facts.range(operand).filter(|&it| fits(it)) =>
+                {
+                    register
+                }
                 None => graph.emit(
                     names,
                     to,

@@ -55,6 +55,8 @@ pub(super) struct Special<'a> {
     pub general_is_slow: bool,
     /// The registers of the copy with lengths and extents, which are below [`BOUND`].
     pub extents: HashSet<&'a str>,
+    /// The `extents` that are not zero.
+    pub positive: HashSet<&'a str>,
     /// The ranges of special registers, and of the registers of the test.
     pub ranges: Vec<(&'a str, Range)>,
     /// The predicates whose value is known.
@@ -87,6 +89,16 @@ const FLATTENED: [[&str; 5]; 2] = [
         "%nctaid.z",
     ],
     ["%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z"],
+];
+
+/// The special registers that are the same in the whole grid.
+const UNIFORM: [&str; 6] = [
+    "%ntid.x",
+    "%ntid.y",
+    "%ntid.z",
+    "%nctaid.x",
+    "%nctaid.y",
+    "%nctaid.z",
 ];
 
 /// The dimensions that an index combines.
@@ -129,7 +141,19 @@ pub(super) fn specialize<'a>(
         });
     }
     let mut ranges: Vec<(&'a str, Range)> = Vec::new();
-    test.demand("lt", "u64", [Operand::Name(all?), number(BOUND)]);
+    let mut all = all?;
+    if reads(test.graph, &cold, "%ctaid.x") {
+        // Indices of threads are below the bound, too.
+        let threads = block_width(kernel).unwrap_or(1024).max(1);
+        let blocks = Operand::Name(test.special("%nctaid.x"));
+        let operands = [blocks, number(threads)];
+        let threads_of_grid = test.emit(Type::B64, "mul", &["wide", "u32"], operands);
+        let operands = [all, threads_of_grid].map(Operand::Name);
+        all = test.emit(Type::B64, "or", &["b64"], operands);
+        let most = (BOUND as i64 - 1) / threads as i64;
+        ranges.extend([("%ctaid.x", (0, most - 1)), ("%nctaid.x", (1, most))]);
+    }
+    test.demand("lt", "u64", [Operand::Name(all), number(BOUND)]);
     for [y, z, size_x, size_y, size_z] in FLATTENED {
         let Some(dimensions) = flattened(test.graph, &cold, [y, z], [size_x, size_y]) else {
             continue;
@@ -143,13 +167,11 @@ pub(super) fn specialize<'a>(
         }
         test.demand("eq", "s32", [Operand::Name(sizes), number(1)]);
     }
-    if reads(test.graph, &cold, "%ctaid.x") {
-        // The product with the size of the block then fits 31 bits.
-        let threads = block_width(kernel).unwrap_or(1024).max(1);
-        let most = i64::from(i32::MAX) / threads as i64;
-        let blocks = test.special("%nctaid.x");
-        test.demand("le", "u32", [Operand::Name(blocks), number(most as u64)]);
-        ranges.extend([("%ctaid.x", (0, most - 1)), ("%nctaid.x", (1, most))]);
+    // The last index of a slice is a number of 32 bits, too.
+    let positive = limits(test.graph, &cold, &extents);
+    for extent in &positive {
+        let value = test.value(extent)?;
+        test.demand("ne", "s64", [Operand::Name(value), number(0)]);
     }
     let range_of = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
         true => Some((value, (0, BOUND as i64 - 1))),
@@ -227,6 +249,7 @@ pub(super) fn specialize<'a>(
         general,
         general_is_slow: is_slow,
         extents: extents.into_iter().map(in_copy).collect(),
+        positive: positive.into_iter().map(in_copy).collect(),
         ranges,
         outcomes: HashMap::new(),
     };
@@ -288,8 +311,7 @@ pub(super) fn start_early<'a>(graph: &mut Graph<'a>, names: &'a Names, special: 
     let (mut moved, mut stay) = (Vec::new(), Vec::new());
     for statement in std::mem::take(&mut graph.blocks[start].body) {
         if let Statement::Instruction(it) = &statement
-            && FAST.contains(&it.opcode)
-            && (is_pure(it) || is_parameter(it) && it.guard.is_none())
+            && is_fast(it)
         {
             let mut free = true;
             sources(it, &mut |name| free &= !written.contains(name));
@@ -314,6 +336,11 @@ pub(super) fn start_early<'a>(graph: &mut Graph<'a>, names: &'a Names, special: 
     }
     graph.blocks[start].body = stay;
     graph.blocks[entry].body.extend(moved);
+}
+
+/// Returns whether an instruction can run where its result is not needed, as fast as a branch.
+pub(super) fn is_fast(it: &Instruction<'_>) -> bool {
+    FAST.contains(&it.opcode) && (is_pure(it) || is_parameter(it) && it.guard.is_none())
 }
 
 /// Returns the blocks that are not cold.
@@ -401,6 +428,38 @@ fn extents<'a>(
         .collect();
     extents.extend(products);
     (operations >= WORTHWHILE && !extents.is_empty()).then_some(extents)
+}
+
+/// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
+/// order.
+fn limits<'a>(graph: &Graph<'a>, cold: &[bool], extents: &HashSet<&'a str>) -> Vec<&'a str> {
+    let mut predecessors: HashMap<&'a str, &'a str> = HashMap::new();
+    graph.visit(hot(graph, cold), &mut |it| {
+        if let (
+            "add",
+            ["s64" | "u64"],
+            None,
+            &[
+                Operand::Name(result),
+                Operand::Name(extent),
+                Operand::Integer(one),
+            ],
+        ) = (it.opcode, &it.modifiers[..], it.guard, &it.operands[..])
+            && one.bits as i64 == -1
+            && extents.contains(extent)
+        {
+            predecessors.insert(result, extent);
+        }
+    });
+    let mut found = Vec::new();
+    graph.visit(hot(graph, cold), &mut |it| {
+        if it.opcode == "min" {
+            sources(it, &mut |name| found.extend(predecessors.get(name)));
+        }
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// The origin of a number among the parameters.
@@ -599,6 +658,11 @@ impl<'g, 'a> Test<'g, 'a> {
         let [Operand::Name(_), rest @ ..] = &it.operands[..] else {
             return None;
         };
+        if let ("mov", [Operand::Name(from)]) = (it.opcode, rest)
+            && let Some(special) = UNIFORM.iter().find(|it| *it == from)
+        {
+            return Some(self.special(special));
+        }
         let mut known = true;
         let mut read = Vec::new();
         for operand in rest {

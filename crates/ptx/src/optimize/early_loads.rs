@@ -1,0 +1,283 @@
+//! Starts loads of a kernel's copied body before the test at its entry.
+//!
+//! A kernel that does little more than load an element per thread takes as long as the latencies of
+//! the load and of the test, one after the other. The first loads of slice parameters can overlap
+//! with the test: each gets a predicate of its own that its index is below the length, so it is in
+//! bounds in all launches, also in those that the copy is not for.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{End, Graph, Id};
+use super::instructions::{is_parameter, is_pure, results, sources};
+use super::names::Names;
+use super::specialize::{Special, is_fast, single_definitions};
+use super::version::number;
+use super::words;
+use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
+
+/// The maximum number of instructions of the copied body. Other warps hide the latencies of more.
+const LARGEST: usize = 100;
+
+/// The maximum number of different indices of the loads.
+const INDICES: usize = 3;
+
+/// The maximum number of 32-bit words of the loads.
+const WORDS: usize = 8;
+
+/// A load of an element of a slice: element `index * count` and those after it, `count` in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Element<'a> {
+    /// The 32-bit register with the index.
+    index: &'a str,
+    /// The parameter with the length.
+    length: usize,
+    count: u64,
+}
+
+/// Moves loads to the entry. [`specialize::start_early`](super::specialize::start_early) has moved
+/// what precedes them.
+pub(super) fn start<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    slices: &[&Slice],
+) {
+    let cold = graph.cold();
+    let single = single_definitions(graph, &cold);
+    let Some(&entry) = graph.order.first() else {
+        return;
+    };
+    let Some(blocks) = chain(graph, &cold, special) else {
+        return;
+    };
+    let hot = special.blocks(graph).into_iter().filter(|&id| !cold[id]);
+    let mut instructions = 0;
+    graph.visit(hot, &mut |it| {
+        instructions += usize::from(!matches!(it.opcode, "cvt" | "mov"))
+    });
+    if instructions > LARGEST {
+        return;
+    }
+    let mut found: Vec<(Id, usize, Element<'a>)> = Vec::new();
+    let mut inside: HashMap<&'a str, (Id, usize)> = HashMap::new();
+    let mut size = 0;
+    'blocks: for &id in &blocks {
+        for (place, statement) in graph.blocks[id].body.iter().enumerate() {
+            let it = match statement {
+                Statement::Instruction(it) => it,
+                Statement::Loc(_) | Statement::Label(_) => continue,
+                _ => break 'blocks,
+            };
+            if it.opcode == "ld" && it.modifiers.starts_with(&["global"]) {
+                if let Some(element) = element(it, &single, slices)
+                    && can_move(it, &single, &inside, graph)
+                {
+                    size += words(it);
+                    found.push((id, place, element));
+                    continue;
+                }
+                // The test delays this load anyway.
+                return;
+            } else if !is_pure(it) && !is_parameter(it) {
+                break 'blocks;
+            }
+            results(it, &mut |name| _ = inside.insert(name, (id, place)));
+        }
+    }
+    let indices: HashSet<Element<'a>> = found.iter().map(|&(.., element)| element).collect();
+    if found.is_empty() || size > WORDS || indices.len() > INDICES {
+        return;
+    }
+    // The instructions that compute the addresses, and the loads, in order.
+    let mut moved: Vec<(Id, usize)> = found.iter().map(|&(id, place, _)| (id, place)).collect();
+    let mut next = 0;
+    while let Some(&(id, place)) = moved.get(next) {
+        next += 1;
+        if let Statement::Instruction(it) = &graph.blocks[id].body[place] {
+            sources(it, &mut |name| {
+                if let Some(&at) = inside.get(name)
+                    && !moved.contains(&at)
+                {
+                    moved.push(at);
+                }
+            });
+        }
+    }
+    let mut body = std::mem::take(&mut graph.blocks[entry].body);
+    let mut predicates: HashMap<Element<'a>, &'a str> = HashMap::new();
+    for &id in &blocks {
+        let mut stay = Vec::new();
+        for (place, statement) in std::mem::take(&mut graph.blocks[id].body)
+            .into_iter()
+            .enumerate()
+        {
+            if !moved.contains(&(id, place)) {
+                stay.push(statement);
+                continue;
+            }
+            let load = found
+                .iter()
+                .find(|&&(block, at, _)| (block, at) == (id, place));
+            match (statement, load) {
+                (Statement::Instruction(mut it), Some(&(.., element))) => {
+                    let predicate = *predicates
+                        .entry(element)
+                        .or_insert_with(|| in_bounds(graph, names, &mut body, element, slices));
+                    it.guard = Some(Guard::new(predicate));
+                    body.push(Statement::Instruction(it));
+                }
+                (statement, _) => body.push(statement),
+            }
+        }
+        graph.blocks[id].body = stay;
+    }
+    graph.blocks[entry].body = body;
+}
+
+/// Returns the blocks that each thread with an element passes first, in order.
+fn chain(graph: &Graph<'_>, cold: &[bool], special: &Special<'_>) -> Option<Vec<Id>> {
+    let &entry = graph.order.first()?;
+    let End::Branch(_, _, start, general) = graph.blocks[entry].end else {
+        return None;
+    };
+    let plain = |statement: &Statement<'_>| matches!(statement, Statement::Loc(_));
+    if general != special.general || !graph.blocks[start].body.iter().all(plain) {
+        return None;
+    }
+    let predecessors = graph.predecessors();
+    let mut blocks = vec![start];
+    let mut at = start;
+    loop {
+        let returns = |id: Id| {
+            matches!(graph.blocks[id].end, End::Leave(_)) && graph.blocks[id].body.iter().all(plain)
+        };
+        let mut targets = graph.blocks[at].end.targets();
+        targets.retain(|&to| !cold[to] && !returns(to));
+        match targets[..] {
+            [to] if predecessors[to].len() == 1 && !blocks.contains(&to) => {
+                blocks.push(to);
+                at = to;
+            }
+            _ => return Some(blocks),
+        }
+    }
+}
+
+/// Returns the element that a load reads, if the load is in bounds exactly if the element is.
+fn element<'a>(
+    load: &Instruction<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    slices: &[&Slice],
+) -> Option<Element<'a>> {
+    let plain = ["global", "nc", "v2", "v4"];
+    let (ty, modifiers) = load.modifiers.split_last()?;
+    if load.guard.is_some() || !modifiers.iter().all(|it| plain.contains(it)) {
+        return None;
+    }
+    let Operand::Address(Base::Name(address), mut offset) = *load.operands.get(1)? else {
+        return None;
+    };
+    let lanes = match modifiers.last() {
+        Some(&"v2") => 2,
+        Some(&"v4") => 4,
+        _ => 1,
+    };
+    let bytes = lanes * i64::from(Type::from_name(ty)?.bytes());
+    // The base and the scaled index.
+    let mut sum = address;
+    let (base, scaled) = loop {
+        let it = single.get(sum).filter(|it| it.opcode == "add")?;
+        match it.operands[..] {
+            [_, Operand::Name(a), Operand::Name(b)] => break (a, b),
+            [_, Operand::Name(a), Operand::Integer(integer)] => {
+                offset = offset.checked_add(integer.bits as i64)?;
+                sum = a;
+            }
+            _ => return None,
+        }
+    };
+    let scaled = single.get(scaled)?;
+    let ("mul", ["wide", "u32"], [_, Operand::Name(index), Operand::Integer(scale)]) =
+        (scaled.opcode, &scaled.modifiers[..], &scaled.operands[..])
+    else {
+        return None;
+    };
+    let parameter = |name: &'a str, conversion: &str| {
+        let mut it = single.get(name)?;
+        while matches!(it.opcode, "mov") || it.opcode == conversion {
+            let [_, Operand::Name(from)] = it.operands[..] else {
+                return None;
+            };
+            it = single.get(from)?;
+        }
+        match it.operands[..] {
+            [_, Operand::Address(Base::Name(name), 0)] if is_parameter(it) => Some(name),
+            _ => None,
+        }
+    };
+    let pointer = parameter(base, "cvta")?;
+    let slice = slices
+        .iter()
+        .find(|slice| pointer == format!("{}_param_{}", slice.kernel, slice.pointer))?;
+    let scale = i64::try_from(scale.bits).ok()?;
+    let element = i64::try_from(slice.element).ok().filter(|&it| it > 0)?;
+    // The load reads a part of the last element.
+    let last = offset >= 0 && offset + bytes <= scale && offset + bytes > scale - element;
+    let count = (scale / element) as u64;
+    (last && scale % element == 0 && count.is_power_of_two()).then_some(Element {
+        index,
+        length: slice.length,
+        count,
+    })
+}
+
+/// Returns whether a load and the instructions that compute its address in the chain can be moved.
+fn can_move<'a>(
+    load: &Instruction<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    inside: &HashMap<&'a str, (Id, usize)>,
+    graph: &Graph<'a>,
+) -> bool {
+    let mut movable = true;
+    results(load, &mut |name| movable &= single.contains_key(name));
+    let mut pending = Vec::new();
+    sources(load, &mut |name| pending.push(name));
+    while let Some(name) = pending.pop() {
+        let Some(&(id, place)) = inside.get(name) else {
+            continue;
+        };
+        match &graph.blocks[id].body[place] {
+            Statement::Instruction(it) if is_fast(it) && single.contains_key(name) => {
+                sources(it, &mut |name| pending.push(name));
+            }
+            _ => return false,
+        }
+    }
+    movable
+}
+
+/// Appends the predicate that an element is within its slice.
+fn in_bounds<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    body: &mut Vec<Statement<'a>>,
+    element: Element<'a>,
+    slices: &[&Slice],
+) -> &'a str {
+    let kernel = slices.first().map_or("", |slice| &slice.kernel);
+    let parameter = names.name(&format!("{kernel}_param_{}", element.length));
+    let address = [Operand::Address(Base::Name(parameter), 0)];
+    let length = graph.emit(names, body, Type::B64, "ld", &["param", "u64"], address);
+    // The lower half is at most the length.
+    let whole = [Operand::Name(length)];
+    let mut length = graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole);
+    if element.count > 1 {
+        let operands = [
+            Operand::Name(length),
+            number(element.count.trailing_zeros().into()),
+        ];
+        length = graph.emit(names, body, Type::B32, "shr", &["u32"], operands);
+    }
+    let operands = [element.index, length].map(Operand::Name);
+    graph.emit(names, body, Type::Pred, "setp", &["lt", "u32"], operands)
+}
