@@ -518,6 +518,28 @@ fn counters_that_may_wrap_around_keep_their_loop() {
 }
 
 #[test]
+fn strides_that_may_wrap_around_keep_their_loop() {
+    // Whether the copy of a loop whose stride is computed with `stride` has a second iteration.
+    let repeats = |stride: &str| {
+        let multiple = "mul.wide.u32 %rd7, %r3, 256;";
+        let body = replaced(
+            &grid_stride(NEIGHBORS),
+            multiple,
+            &format!(".reg .b64 %q; mul.wide.u32 %q, %r3, 256; {stride}"),
+        );
+        let text = optimized(&(body + &panics_of_neighbors()));
+        let (_, copy) = specialized(&text);
+        // Without the branch to the next iteration, there are three.
+        copy.matches("bra").count() > 3
+    };
+    assert!(!repeats("mov.u64 %rd7, %q;"));
+    assert!(!repeats("shl.b64 %rd7, %q, 1;"));
+    // It is greater than all lengths, and counts down.
+    assert!(repeats("xor.b64 %rd7, %q, -65536;"));
+    assert!(repeats("mul.lo.s64 %rd7, %q, -1;"));
+}
+
+#[test]
 fn operands_of_barriers_are_computed() {
     // The first operand of this instruction is no result.
     let body = format!(
@@ -697,6 +719,41 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
     assert_eq!(checks(far, 1).1, 4);
     // Every second element is below the product only in the first half.
     assert_eq!(scaled("", 2, 0).1, 4);
+}
+
+#[test]
+fn conversions_that_change_an_integer_keep_its_checks() {
+    // Whether an index that is computed from the counter with `conversion` is checked.
+    let is_checked = |conversion: &str| {
+        let access = |i: u32| {
+            format!(
+                "setp.lt.u64 %k{i}, %b, %rd4; @!%k{i} bra $P{i};
+                 shl.b64 %d{i}, %b, 2; add.s64 %e{i}, %rd3, %d{i};
+                 ld.global.u32 %r4, [%e{i}]; st.global.u32 [%rd3], %r4;"
+            )
+        };
+        let accesses: String = (0..4).map(access).collect();
+        let element = format!(
+            ".reg .b64 %b, %d<9>, %e<9>; .reg .pred %k<9>;
+             .reg .b16 %h; .reg .f32 %f; .reg .f64 %g; {conversion} {accesses}"
+        );
+        let panics: String = (0..4)
+            .map(|i| panic_with(&format!("$P{i}"), "%b"))
+            .collect();
+        let text = optimized(&(grid_stride(&element) + &panics));
+        let (_, copy) = specialized(&text);
+        copy.contains("setp.lt.u32") || copy.contains("setp.lt.u64")
+    };
+    assert!(!is_checked("mov.u64 %b, %rd5;"));
+    assert!(!is_checked("cvt.u32.u64 %r7, %rd5; cvt.u64.u32 %b, %r7;"));
+    // Bits of floats.
+    let float = "cvt.rn.f32.u64 %f, %rd5; mov.b32 %r7, %f; cvt.u64.u32 %b, %r7;";
+    assert!(is_checked(float));
+    assert!(is_checked("cvt.rn.f64.u64 %g, %rd5; mov.b64 %b, %g;"));
+    let word = "cvt.u32.u64 %r7, %rd5; cvt.rn.f32.u32 %f, %r7; mov.b32 %r7, %f;";
+    assert!(is_checked(&format!("{word} cvt.u64.u32 %b, %r7;")));
+    // Fewer bits.
+    assert!(is_checked("cvt.u16.u64 %h, %rd5; cvt.u64.u16 %b, %h;"));
 }
 
 /// Nested grid-stride loops over the columns and rows of a matrix with as many rows as columns.

@@ -27,6 +27,9 @@ const TERMS: usize = 10;
 /// The maximum number of factors of a term.
 const FACTORS: usize = 4;
 
+/// The types of conversions that keep the value of an integer that fits both.
+const INTEGER_CONVERSIONS: &[&[&str]] = &[&["u32", "u64"], &["u64", "u32"], &["s64", "s32"]];
+
 /// The maximum number of products that are compared with lengths.
 const DEMANDS: usize = 4;
 
@@ -418,12 +421,23 @@ impl<'a> Known<'a> {
         }
         let of = |index: usize| self.value(facts, it.operands.get(index)?);
         let bits = match (it.opcode, &it.modifiers[..]) {
+            // Conversions to floats, whose bits are another integer, and to narrower integers.
+            ("cvt", modifiers) if !INTEGER_CONVERSIONS.contains(&modifiers) => return None,
             ("cvt", ["u32", "u64"]) => 32,
             ("cvt", ["u64", "u32"]) | ("mul", ["wide", "u32"]) => 64,
             (_, [.., "u64" | "s64" | "b64"]) => 64,
             (_, [.., "u32" | "s32" | "b32"]) => 32,
             _ => return None,
         };
+        // A 32-bit register has an unsigned value, which these instructions extend with its sign.
+        if matches!(
+            (it.opcode, &it.modifiers[..]),
+            ("cvt", ["s64", "s32"]) | ("mul", ["wide", "s32"])
+        ) && !(it.operands[1..].iter())
+            .all(|operand| matches!(facts.range(operand), Some((0.., ..=0x7fff_ffff))))
+        {
+            return None;
+        }
         let polynomial = match (it.opcode, &it.modifiers[..]) {
             ("mov" | "cvt", _) => (*of(1)?.polynomial).clone(),
             ("add", [_]) => of(1)?.polynomial.plus(&of(2)?.polynomial, 1)?,

@@ -19,7 +19,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
 use super::loops::{self, Comparison, Relation};
 use super::names::Names;
-use super::specialize::{BOUND, Special};
+use super::specialize::{BOUND, Covered, Special};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
@@ -30,12 +30,13 @@ const NESTED: usize = 3;
 /// The values that an integer may have, both ends included.
 pub(super) type Range = (i64, i64);
 
-/// Returns which of the counters are known to be below 2³² when their loop is entered: pairs of a
-/// loop's header and a register.
+/// Returns which of the loops, each with its header, have a counter that is known not to wrap around
+/// in the first addition: the counter is below 2³² when the loop is entered, and the stride below
+/// 2⁶³.
 pub(super) fn start_small<'a>(
     graph: &Graph<'a>,
     special: &Special<'a>,
-    counters: &[(Id, &'a str)],
+    counters: &[(Id, Covered<'a>)],
 ) -> Vec<bool> {
     let region = Region::new(graph, special);
     let mut small = vec![None; counters.len()];
@@ -43,10 +44,12 @@ pub(super) fn start_small<'a>(
         if from.is_some_and(|from| region.position[&from] >= region.position[&to]) {
             return;
         }
-        for (index, &(header, counter)) in counters.iter().enumerate() {
+        for (index, &(header, Covered { counter, stride })) in counters.iter().enumerate() {
             if header == to {
-                let range = facts.range(&Operand::Name(counter));
-                let is_small = matches!(range, Some((0.., ..=0xffff_ffff)));
+                let [counter, stride] =
+                    [counter, stride].map(|name| facts.range(&Operand::Name(name)));
+                let is_small = matches!(counter, Some((0.., ..=0xffff_ffff)))
+                    && matches!(stride, Some((0.., _)));
                 small[index] = Some(is_small && small[index] != Some(false));
             }
         }

@@ -44,6 +44,15 @@ const TEST: usize = 40;
 /// not be fast.
 pub(super) const GENERAL: &str = "$L__general";
 
+/// A grid-stride loop whose stride is at least its bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Covered<'a> {
+    /// The counter.
+    pub counter: &'a str,
+    /// The register of the test with the stride.
+    pub stride: &'a str,
+}
+
 /// The copy of a kernel's body.
 #[derive(Debug)]
 pub(super) struct Special<'a> {
@@ -186,7 +195,7 @@ pub(super) fn specialize<'a>(
     let found = loops::single_latch(graph, &cold);
     let mut test = Test::new(graph, names, &single, &extents);
     test.values = values;
-    let covered: Vec<(&Loop<'a>, &'a str)> = (found.iter())
+    let covered: Vec<(&Loop<'a>, Covered<'a>)> = (found.iter())
         .filter_map(|each| Some((each, test.covers(each)?)))
         .collect();
     let (second_test, second_condition) = match covered[..] {
@@ -199,7 +208,7 @@ pub(super) fn specialize<'a>(
     if first_test.len() + second_test.len() > TEST {
         return None;
     }
-    let is_nested = |(each, _): &(&Loop<'a>, &str)| {
+    let is_nested = |(each, _): &(&Loop<'a>, Covered<'a>)| {
         let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
         others.any(|(it, _)| it.blocks.contains(&each.header))
     };
@@ -254,8 +263,11 @@ pub(super) fn specialize<'a>(
         outcomes: HashMap::new(),
     };
     // A loop has no second iteration unless its counter wraps around.
-    let counters: Vec<(Id, &'a str)> = (covered.iter())
-        .map(|(each, counter)| (ids[&each.header], in_copy(counter)))
+    let counters: Vec<(Id, Covered<'a>)> = (covered.iter())
+        .map(|(each, it)| {
+            let counter = in_copy(it.counter);
+            (ids[&each.header], Covered { counter, ..*it })
+        })
         .collect();
     let small = narrow::start_small(graph, &special, &counters);
     for ((each, _), _) in covered.iter().zip(small).filter(|(_, small)| *small) {
@@ -747,9 +759,9 @@ impl<'g, 'a> Test<'g, 'a> {
         extents.map(|(_, &value)| value).collect()
     }
 
-    /// Adds the condition under which a grid-stride loop has no second iteration, and returns its
-    /// counter.
-    fn covers(&mut self, each: &Loop<'a>) -> Option<&'a str> {
+    /// Adds the condition under which a grid-stride loop has no second iteration, unless its counter
+    /// wraps around.
+    fn covers(&mut self, each: &Loop<'a>) -> Option<Covered<'a>> {
         let (counter, stride, bound) = strided(self.graph, each)?;
         if !is_of_grid(self.single, stride, 16) {
             return None;
@@ -761,7 +773,7 @@ impl<'g, 'a> Test<'g, 'a> {
             return None;
         };
         self.demand("ge", "u64", [stride, bound].map(Operand::Name));
-        Some(counter)
+        Some(Covered { counter, stride })
     }
 
     /// Returns the instructions and the register with the condition.
