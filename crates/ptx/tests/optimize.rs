@@ -171,7 +171,7 @@ fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
         add.s32 %r1, %r1, %r2;
         ";
     let text = optimized(&(sum("1", load) + &panic_with("$A", "%rd5")));
-    let ahead = lines(&text, "mov.u32 %r1, 0", "@!").join("\n");
+    let ahead = lines(&text, "%r1, 0;", "@!").join("\n");
     assert!(ahead.contains("setp.le.u64"), "{text}");
     assert!(ahead.ends_with("bra $loop;"), "{text}");
     // The copy branches back to itself without another branch.
@@ -949,4 +949,77 @@ fn first_loads_overlap_with_the_test() {
     assert_eq!(load.matches("setp.lt.u32").count(), 1, "{load}");
     assert!(load.contains("@%x"), "{load}");
     assert!(!copy.contains("ld.global.nc.u32"), "{copy}");
+}
+
+/// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
+/// The row and the column are checked.
+const DIAGONALS: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_2];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, %tid.x;
+    cvt.u64.u32 %rd2, %r1;
+    neg.s64 %rd3, %rd2;
+    mov.u64 %rd4, 1;
+    sub.s64 %rd5, %rd4, %rd2;
+    sub.s64 %rd6, %rd1, %rd2;
+    mov.u64 %rd7, 0;
+    bra.uni $loop;
+    $latch:
+    add.s64 %rd7, %rd8, 1;
+    $loop:
+    add.s64 %rd9, %rd6, %rd7;
+    setp.lt.u64 %p1, %rd7, %rd2;
+    @%p1 bra $second;
+    add.s64 %rd10, %rd3, %rd7;
+    setp.gt.u64 %p2, %rd10, 511;
+    @%p2 bra $second;
+    st.global.u8 [%rd9], 1;
+    $second:
+    add.s64 %rd8, %rd7, 1;
+    setp.eq.s64 %p3, %rd8, 639;
+    @%p3 bra $end;
+    setp.lt.u64 %p4, %rd8, %rd2;
+    @%p4 bra $latch;
+    add.s64 %rd11, %rd5, %rd7;
+    setp.gt.u64 %p5, %rd11, 511;
+    @%p5 bra $latch;
+    st.global.u8 [%rd9+1], 1;
+    bra.uni $latch;
+    $end:
+    ret;
+    ";
+
+#[test]
+fn counters_of_unrolled_loops_have_32_bits() {
+    let text = optimized(DIAGONALS);
+    assert!(text.contains("setp.eq.s32 %p3"), "{text}");
+    assert!(text.contains("setp.gt.u32 %p5"), "{text}");
+    // The counter steps over the bound, and wraps around.
+    let text = optimized(&replaced(DIAGONALS, "%rd8, 639;", "%rd8, 640;"));
+    assert!(text.contains("setp.eq.s64 %p3"), "{text}");
+    assert!(text.contains("setp.gt.u64 %p5"), "{text}");
+}
+
+#[test]
+fn branches_that_a_later_one_implies_are_removed() {
+    let branches =
+        |text: &str| ["%p1", "%p2", "%p4", "%p5"].map(|it| text.contains(&format!("@{it} bra")));
+    let text = optimized(DIAGONALS);
+    assert_eq!(branches(&text), [false, true, false, true], "{text}");
+    // The length is not less than the difference.
+    let text = optimized(&replaced(DIAGONALS, "%rd10, 511;", "%rd10, -1;"));
+    assert_eq!(branches(&text), [true, true, false, true], "{text}");
+    // The difference may be 0 although the counter is less than the row.
+    let text = optimized(&replaced(DIAGONALS, "mov.u64 %rd4, 1;", "mov.u64 %rd4, 2;"));
+    assert_eq!(branches(&text), [false, true, true, true], "{text}");
+    // Something happens between the branches.
+    let text = optimized(&replaced(
+        DIAGONALS,
+        "add.s64 %rd11, %rd5, %rd7;",
+        "st.global.u8 [%rd1], 1; add.s64 %rd11, %rd5, %rd7;",
+    ));
+    assert_eq!(branches(&text), [false, true, true, true], "{text}");
 }

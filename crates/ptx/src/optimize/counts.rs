@@ -1,17 +1,32 @@
 //! The number of iterations of loops, and the ranges of their counters.
 
-use super::flow::{Graph, Id};
+use std::collections::HashSet;
+
+use super::flow::{End, Graph, Id};
 use super::loops::{Comparison, Counter, Loop, Relation, Step, Which};
 use super::narrow::Range;
-use crate::Operand;
+use crate::{Instruction, Operand, Statement};
+
+/// The maximum number of additions from a counter to a sum, at least the factor by which LLVM
+/// unrolls loops.
+const ADDITIONS: usize = 16;
 
 /// A loop that ends when a counter reaches a bound.
 #[derive(Debug)]
 pub(super) struct Counted<'a> {
     /// The counters.
     counters: Vec<Counter<'a>>,
-    /// The counter that the loop ends by, and the comparison under which the loop continues.
-    condition: (Counter<'a>, Which, Comparison<'a>),
+    /// The condition under which the loop continues.
+    condition: Condition<'a>,
+}
+
+/// A condition on a counter.
+#[derive(Debug)]
+struct Condition<'a> {
+    counter: Counter<'a>,
+    /// The number that is added to the counter before the comparison.
+    offset: i64,
+    comparison: Comparison<'a>,
 }
 
 /// What is known about an integer when a loop is entered.
@@ -32,8 +47,21 @@ impl<'a> Counted<'a> {
         if targets.iter().any(stays) {
             return None;
         }
-        let counters = each.counters(graph);
-        let condition = each.condition(graph, &counters)?;
+        let mut counters = each.counters(graph);
+        let condition = match each.condition(graph, &counters) {
+            Some((counter, which, comparison)) => Condition {
+                counter,
+                offset: match which {
+                    Which::Current => 0,
+                    Which::Next => step(&counter)?,
+                },
+                comparison,
+            },
+            None => {
+                counters.extend(unrolled(graph, each));
+                inner_condition(graph, each, &counters)?
+            }
+        };
         Some(Counted {
             counters,
             condition,
@@ -59,8 +87,12 @@ impl<'a> Counted<'a> {
 
     /// Returns the maximum number of times that the loop continues with another iteration.
     fn repetitions(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Option<i64> {
-        let (counter, which, compared) = &self.condition;
-        let step = step(counter)?;
+        let Condition {
+            counter,
+            offset,
+            comparison: compared,
+        } = &self.condition;
+        let (step, offset) = (step(counter)?, *offset);
         let first = entered(&Operand::Name(counter.register))?;
         let bound = entered(&compared.right)?;
         let (start, end) = (first.range, bound.range);
@@ -73,6 +105,9 @@ impl<'a> Counted<'a> {
         let is_small = |(low, high): Range| low >= least && high <= i32::MAX.into();
         if !is_small(start) || !is_small(end) || i32::try_from(step).is_err() {
             return None;
+        }
+        if offset != 0 && offset != step {
+            return self.repetitions_of_unrolled(start, end);
         }
         let last = end.1 + step.abs();
         if compared.bits == 32 && compared.signed && last > i32::MAX.into() {
@@ -93,10 +128,7 @@ impl<'a> Counted<'a> {
                     step.unsigned_abs().is_power_of_two() && step.trailing_zeros() <= zeros;
                 let constant = start.0 == start.1 && end.0 == end.1 && step != 0;
                 let exact = divides || (constant && (end.0 - start.0) % step == 0);
-                let before = match which {
-                    Which::Next => 1,
-                    Which::Current => 0,
-                };
+                let before = i64::from(offset != 0);
                 let ahead = match step > 0 {
                     true => start.1 + before <= end.0,
                     false => start.0 - before >= end.1,
@@ -112,11 +144,170 @@ impl<'a> Counted<'a> {
             _ => return None,
         };
         let changes = changes.max(0);
-        Some(match which {
-            Which::Next => changes,
-            Which::Current => changes + 1,
+        Some(match offset {
+            0 => changes + 1,
+            _ => changes,
         })
     }
+
+    /// Returns the number of repetitions if the loop ends in the middle of an iteration, by a sum
+    /// of a counter and a number. `start` is the range of the counter when the loop is entered, and
+    /// `end` that of the bound; both fit 31 bits.
+    fn repetitions_of_unrolled(&self, start: Range, end: Range) -> Option<i64> {
+        let Condition {
+            counter,
+            offset,
+            comparison,
+        } = &self.condition;
+        let step = step(counter)?;
+        if step <= 0 || !(0..step).contains(offset) || start.0 < 0 {
+            return None;
+        }
+        let first = (start.0 + offset, start.1 + offset);
+        // Otherwise the sum may be negative as a signed number before it reaches the bound.
+        if comparison.bits == 32 && end.1 + step > i32::MAX.into() {
+            return None;
+        }
+        Some(match comparison.relation {
+            Relation::Less => divide(end.1 - first.0, step).max(0),
+            Relation::LessOrEqual => divide(end.1 + 1 - first.0, step).max(0),
+            // The sum must meet the bound exactly.
+            Relation::NotEqual if first.0 == first.1 && end.0 == end.1 => {
+                let distance = end.0 - first.0;
+                if distance < 0 || distance % step != 0 {
+                    return None;
+                }
+                distance / step
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Returns the counters to which an unrolled loop adds several numbers in an iteration.
+fn unrolled<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Vec<Counter<'a>> {
+    let mut counters = Vec::new();
+    let mut written: Vec<_> = each.written.iter().collect();
+    written.sort_unstable();
+    for (&register, &(times, block, index)) in written {
+        if times != 1 || block != each.latch || each.definition(graph, register).is_some() {
+            continue;
+        }
+        let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
+            continue;
+        };
+        let sum = match (it.opcode, it.guard, &it.operands[..]) {
+            ("add", None, [_, Operand::Name(sum), Operand::Integer(_)])
+            | ("mov", None, [_, Operand::Name(sum)]) => sum,
+            _ => continue,
+        };
+        if let Some((counter, before, bits)) = base(graph, each, sum)
+            && counter == register
+            && let Some((added, own_bits)) = addend(it).or(Some((0, bits)))
+            && own_bits == bits
+            && let Some(step) = before.checked_add(added)
+        {
+            counters.push(Counter {
+                register,
+                next: None,
+                step: Step::Constant(step),
+                bits,
+            });
+        }
+    }
+    counters
+}
+
+/// Returns the counter, the number and the width in bits whose sum a register is, if instructions
+/// of the same iteration compute it by additions before the counter changes.
+fn base<'a>(graph: &Graph<'a>, each: &Loop<'a>, sum: &'a str) -> Option<(&'a str, i64, u32)> {
+    let (mut register, mut total, mut width) = (sum, 0i64, None);
+    for _ in 0..ADDITIONS {
+        let (it, block, index) = each.definition(graph, register)?;
+        let (number, bits) = addend(it)?;
+        let &[_, Operand::Name(from), _] = &it.operands[..] else {
+            return None;
+        };
+        if width.is_some_and(|width| width != bits) {
+            return None;
+        }
+        (register, total, width) = (from, total.checked_add(number)?, Some(bits));
+        let &(times, changed_in, changed_at) = each.written.get(from)?;
+        if times == 1 && each.definition(graph, from).is_none() {
+            let precedes = block != changed_in || index < changed_at;
+            return (changed_in == each.latch && precedes).then_some((from, total, bits));
+        }
+    }
+    None
+}
+
+/// Returns the number that an instruction adds to a register, and the width in bits.
+fn addend(it: &Instruction<'_>) -> Option<(i64, u32)> {
+    let [_, Operand::Name(_), Operand::Integer(number)] = &it.operands[..] else {
+        return None;
+    };
+    match (it.opcode, &it.modifiers[..], it.guard) {
+        ("add", ["s64" | "u64"], None) => Some((number.bits as i64, 64)),
+        ("add", ["s32" | "u32"], None) => Some(((number.bits as i32).into(), 32)),
+        _ => None,
+    }
+}
+
+/// Returns the condition of a branch that each iteration runs and that leaves the loop: of a sum of
+/// a counter and a number with an invariant.
+fn inner_condition<'a>(
+    graph: &Graph<'a>,
+    each: &Loop<'a>,
+    counters: &[Counter<'a>],
+) -> Option<Condition<'a>> {
+    let inside = |id: &Id| each.blocks.contains(id);
+    for &id in &each.blocks {
+        let End::Branch(guard, _, to, otherwise) = graph.blocks[id].end else {
+            continue;
+        };
+        if inside(&to) == inside(&otherwise) || !always_runs(graph, each, id) {
+            continue;
+        }
+        let Some((set, ..)) = each.definition(graph, guard.register) else {
+            continue;
+        };
+        let Some(comparison) = Comparison::of(set, inside(&to) != guard.negated) else {
+            continue;
+        };
+        for comparison in [comparison.clone(), comparison.swapped()] {
+            if let Operand::Name(sum) = comparison.left
+                && each.is_invariant(&comparison.right)
+                && let Some((register, offset, bits)) = base(graph, each, sum)
+                && bits == comparison.bits
+                && let Some(&counter) = counters.iter().find(|it| it.register == register)
+                && counter.bits == bits
+            {
+                return Some(Condition {
+                    counter,
+                    offset,
+                    comparison,
+                });
+            }
+        }
+    }
+    None
+}
+
+/// Returns whether each iteration of a loop that reaches the latch runs a block.
+fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool {
+    if block == each.header || block == each.latch {
+        return true;
+    }
+    let mut seen = HashSet::from([block, each.header]);
+    let mut pending = vec![each.header];
+    while let Some(id) = pending.pop() {
+        if id == each.latch {
+            return false;
+        }
+        let targets = graph.blocks[id].end.targets().into_iter();
+        pending.extend(targets.filter(|to| each.blocks.contains(to) && seen.insert(*to)));
+    }
+    true
 }
 
 /// Returns the value that each iteration adds to a counter, if it is a number.

@@ -10,6 +10,7 @@ mod exits;
 mod floats;
 mod flow;
 mod guarded;
+mod implied;
 pub(crate) mod instructions;
 mod liveness;
 mod loops;
@@ -19,8 +20,10 @@ mod remaining;
 mod spaces;
 mod specialize;
 mod strides;
+mod sums;
 mod unroll;
 mod version;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -164,12 +167,18 @@ fn optimize_function<'a>(
     }
     changed += combine::combine(&mut graph, names, &slow);
     if let Some(special) = special {
-        changed += 1 + narrow::narrow(&mut graph, names, &special);
+        changed += 1 + implied::remove(&mut graph, &special);
+        changed += narrow::narrow(&mut graph, names, &special);
         limited = benefits_from_threads(&graph, &special)
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
         specialize::start_early(&mut graph, names, &special);
         early_loads::start(&mut graph, names, &special, slices);
+    } else if function.entry
+        && let Some(whole) = whole::whole(&mut graph, names)
+    {
+        changed += implied::remove(&mut graph, &whole);
+        changed += narrow::narrow(&mut graph, names, &whole);
     }
     if changed > 0 {
         graph.tidy();
