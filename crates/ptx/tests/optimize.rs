@@ -1023,3 +1023,96 @@ fn branches_that_a_later_one_implies_are_removed() {
     ));
     assert_eq!(branches(&text), [false, true, true, true], "{text}");
 }
+
+#[test]
+fn saturating_subtractions_are_maxima() {
+    let replaces = |condition: &str, number: &str, selected: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0];
+            mov.u32 %r1, %tid.x;
+            add.s32 %r2, %r1, 1;
+            setp.{condition};
+            add.s32 %r3, %r1, {number};
+            selp.b32 %r4, {selected}, %p1;
+            st.global.u32 [%rd1], %r4;
+            ret;
+            "
+        ));
+        assert_eq!(text.contains("max.u32"), !text.contains("selp"), "{text}");
+        text.contains("max.u32")
+    };
+    assert!(replaces("lt.u32 %p1, %r1, 4", "-4", "0, %r3"));
+    assert!(replaces("le.u32 %p1, %r1, 3", "-4", "0, %r3"));
+    assert!(replaces("ge.u32 %p1, %r1, 4", "-4", "%r3, 0"));
+    assert!(replaces("eq.s32 %p1, %r1, 0", "-1", "0, %r3"));
+    // The operand is a sum, too.
+    assert!(replaces("lt.u32 %p1, %r2, 4", "-3", "0, %r3"));
+    assert!(!replaces("lt.u32 %p1, %r2, 4", "-4", "0, %r3"));
+    assert!(!replaces("lt.u32 %p1, %r1, 4", "-3", "0, %r3"));
+    assert!(!replaces("lt.u32 %p1, %r1, 4", "-4", "1, %r3"));
+    assert!(!replaces("lt.u32 %p1, %r1, 4", "-4", "%r3, 0"));
+    assert!(!replaces("lt.s32 %p1, %r1, 4", "-4", "0, %r3"));
+    assert!(!replaces("eq.s32 %p1, %r1, 1", "-1", "0, %r3"));
+}
+
+/// Stores to the last row of a matrix. The width and the height have 32 bits.
+const LAST_ROW: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.param.u32 %r1, [k_param_1];
+    ld.param.u32 %r2, [k_param_3];
+    mov.u32 %r3, %tid.y;
+    setp.ge.s32 %p1, %r3, %r2;
+    @%p1 bra $end;
+    add.s32 %r4, %r3, 1;
+    add.s32 %r5, %r2, -1;
+    cvt.u64.u32 %rd2, %r5;
+    cvt.s64.s32 %rd3, %r1;
+    mul.lo.s64 %rd4, %rd2, %rd3;
+    add.s64 %rd5, %rd1, %rd4;
+    add.s64 %rd6, %rd5, %rd4;
+    add.s64 %rd7, %rd6, %rd4;
+    add.s64 %rd8, %rd7, %rd4;
+    add.s64 %rd9, %rd8, %rd4;
+    add.s64 %rd10, %rd9, %rd4;
+    add.s64 %rd11, %rd10, %rd4;
+    add.s64 %rd12, %rd11, %rd4;
+    st.global.u8 [%rd12], 1;
+    $end:
+    ret;
+    ";
+
+#[test]
+fn products_of_signed_words_are_wide() {
+    let text = optimized(LAST_ROW);
+    assert!(text.contains("mul.wide.s32"), "{text}");
+    assert!(!text.contains("mul.lo.s64"), "{text}");
+    // The height may be 0, or as an unsigned number more than fits 31 bits.
+    let text = optimized(&replaced(LAST_ROW, "@%p1 bra $end;", ""));
+    assert!(text.contains("mul.lo.s64"), "{text}");
+    let text = optimized(&replaced(LAST_ROW, "setp.ge.s32", "setp.ge.u32"));
+    assert!(text.contains("mul.lo.s64"), "{text}");
+}
+
+#[test]
+fn selections_with_a_known_condition_are_copies() {
+    let with = |bound: i64| {
+        let select = format!(
+            "cvt.u64.u32 %rd13, %r4; setp.gt.u64 %p2, %rd13, {bound};
+             selp.b64 %rd2, 0, %rd13, %p2;"
+        );
+        optimized(&replaced(LAST_ROW, "cvt.u64.u32 %rd2, %r5;", &select))
+    };
+    // As an unsigned number, -5 is greater than any index.
+    for (bound, known) in [(-5, true), (1024, true), (1023, false)] {
+        let text = with(bound);
+        assert_eq!(!text.contains("selp"), known, "{text}");
+    }
+}

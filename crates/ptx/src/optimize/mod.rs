@@ -17,6 +17,7 @@ mod loops;
 mod names;
 mod narrow;
 mod remaining;
+mod saturate;
 mod spaces;
 mod specialize;
 mod strides;
@@ -180,6 +181,7 @@ fn optimize_function<'a>(
         changed += implied::remove(&mut graph, &whole);
         changed += narrow::narrow(&mut graph, names, &whole);
     }
+    changed += saturate::replace(&mut graph, names);
     if changed > 0 {
         graph.tidy();
         function.body = Some(graph.write());

@@ -71,6 +71,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
             facts: Facts::new(special),
             low: own.variables.clone(),
             floats: Floats::default(),
+            products: HashMap::new(),
         },
     );
     let mut count = 0;
@@ -92,6 +93,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
                 facts: state.facts.on_edge(&end, to),
                 low: state.low.clone(),
                 floats: state.floats.clone(),
+                products: state.products.clone(),
             };
             if hot.contains(&to) {
                 match states.get_mut(&to) {
@@ -437,6 +439,11 @@ impl<'a> Registers<'a> {
             private,
             variables: sorted.into_iter().map(variable).collect(),
         }
+    }
+
+    /// Returns whether a 32-bit register is the lower half of one that several instructions write.
+    fn is_variable(&self, low: &str) -> bool {
+        self.variables.values().any(|it| it.register == low)
     }
 
     fn contains(&self, name: &str) -> bool {
@@ -895,6 +902,10 @@ impl<'a> Facts<'a> {
                 Some(range) => Some(range),
                 None => Some((0, u32::MAX.into())),
             },
+            ("cvt", ["s64", "s32"]) => match operand(1) {
+                Some(range) if range.0 >= 0 && fits(range) => Some(range),
+                _ => Some((i32::MIN.into(), i32::MAX.into())),
+            },
             ("add", [ty]) => {
                 let (a, b) = (operand(1)?, operand(2)?);
                 let sum = (a.0.checked_add(b.0)?, a.1.checked_add(b.1)?);
@@ -1047,7 +1058,26 @@ impl<'a> Facts<'a> {
                     (&it.right, left, right)
                 {
                     let own = right.map_or(0, |(own, _)| own);
-                    self.learn(name, (own.max(low + strict), high));
+                    self.learn(name, (own.max(low.saturating_add(strict)), high));
+                }
+            }
+            Relation::Less | Relation::LessOrEqual => {
+                let strict = i64::from(it.relation == Relation::Less);
+                let greatest = i64::MAX >> (64 - it.bits);
+                let (left, right) = (self.range(&it.left), self.range(&it.right));
+                // Registers of 32 bits have unsigned ranges.
+                let is_signed = |range: &Range| range.1 <= greatest;
+                if let (Operand::Name(name), Some((low, _))) = (&it.right, left.filter(is_signed))
+                    && low >= -strict
+                {
+                    let own = right.unwrap_or((0, greatest));
+                    let least = low.saturating_add(strict);
+                    self.learn(name, (own.0.max(least), own.1.min(greatest)));
+                }
+                if let (Operand::Name(name), Some((low @ 0.., own)), Some((_, high))) =
+                    (&it.left, left.filter(is_signed), right.filter(is_signed))
+                {
+                    self.learn(name, (low, own.min(high.saturating_sub(strict))));
                 }
             }
             Relation::Greater | Relation::GreaterOrEqual => {
@@ -1062,6 +1092,30 @@ impl<'a> Facts<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Returns whether an unsigned comparison holds, if the ranges decide it.
+    fn holds(&self, it: &Comparison<'a>) -> Option<bool> {
+        let unsigned = |operand: &Operand<'a>| {
+            let (low, high) = self.range(operand)?;
+            let same_sign = (low < 0) == (high < 0);
+            let mask = u64::MAX >> (64 - it.bits);
+            same_sign.then_some((low as u64 & mask, high as u64 & mask))
+        };
+        let (left, right) = (unsigned(&it.left)?, unsigned(&it.right)?);
+        let decide = |always: bool, never: bool| match (always, never) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        match it.relation {
+            _ if it.signed => None,
+            Relation::Less => decide(left.1 < right.0, left.0 >= right.1),
+            Relation::LessOrEqual => decide(left.1 <= right.0, left.0 > right.1),
+            Relation::Greater => decide(left.0 > right.1, left.1 <= right.0),
+            Relation::GreaterOrEqual => decide(left.0 >= right.1, left.1 < right.0),
+            Relation::Equal | Relation::NotEqual => None,
         }
     }
 
@@ -1089,7 +1143,7 @@ impl<'a> Facts<'a> {
             };
             intersect(base, 0);
             for (&sum, &(of, number)) in &self.sums {
-                if of == base {
+                if of == base || self.copies.get(of) == Some(&base) {
                     intersect(sum, number);
                 }
             }
@@ -1170,6 +1224,9 @@ struct State<'a> {
     /// The 32-bit register with the lower half of each private register that is not computed.
     low: HashMap<&'a str, Low<'a>>,
     floats: Floats<'a>,
+    /// The private registers that are computed as the product of a register and a number: that
+    /// register, which no other instruction writes and which fits 31 bits, and the number.
+    products: HashMap<&'a str, (&'a str, u64)>,
 }
 
 impl<'a> State<'a> {
@@ -1178,6 +1235,7 @@ impl<'a> State<'a> {
         self.floats.meet(&other.floats);
         self.low
             .retain(|name, low| other.low.get(name) == Some(low));
+        (self.products).retain(|name, product| other.products.get(name) == Some(product));
     }
 
     /// Appends the statement, or a replacement, to `to`. Returns the number of replacements.
@@ -1194,6 +1252,8 @@ impl<'a> State<'a> {
             to.push(statement);
             return 0;
         };
+        let selected = self.selected(it);
+        let it = selected.as_ref().unwrap_or(it);
         let replaced = it.guard.is_none() && self.replace(graph, names, it, own, to);
         if !replaced {
             // The instruction needs all bits.
@@ -1236,6 +1296,28 @@ impl<'a> State<'a> {
             self.floats.instruction(graph, names, it, to);
         }
         usize::from(replaced)
+    }
+
+    /// Returns a copy of the operand that `selp` selects, if the facts decide its condition.
+    fn selected(&self, it: &Instruction<'a>) -> Option<Instruction<'a>> {
+        let ("selp", [_], None) = (it.opcode, &it.modifiers[..], it.guard) else {
+            return None;
+        };
+        let [result, if_true, if_false, Operand::Name(condition)] = &it.operands[..] else {
+            return None;
+        };
+        let Condition::Compare(compared) = self.facts.condition(condition) else {
+            return None;
+        };
+        let selected = match self.facts.holds(&compared)? {
+            true => if_true,
+            false => if_false,
+        };
+        Some(Instruction {
+            opcode: "mov",
+            operands: vec![result.clone(), selected.clone()],
+            ..it.clone()
+        })
     }
 
     /// Appends a 32-bit replacement, if there is one.
@@ -1373,7 +1455,7 @@ impl<'a> State<'a> {
                 self.defer(it, low);
                 true
             }
-            ("cvt", ["u64", "u32"], [result, a @ Operand::Name(source)])
+            ("cvt", ["u64", "u32"] | ["s64", "s32"], [result, a @ Operand::Name(source)])
                 if is_own(result) && graph.type_of(source) == Some(Type::B32) =>
             {
                 let operands = [a.clone()];
@@ -1434,6 +1516,19 @@ impl<'a> State<'a> {
                 ));
                 true
             }
+            (
+                "mul",
+                ["lo", "s64" | "u64"],
+                [result @ Operand::Name(_), a, b @ Operand::Name(_)],
+            ) if is_word(a) && is_word(b) => {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                to.push(instruction(
+                    "mul",
+                    &["wide", "s32"],
+                    vec![result.clone(), a, b],
+                ));
+                true
+            }
             ("mad", ["lo", "s64" | "u64"], [result, a, b, c])
                 if is_own(result)
                     && is_index(a)
@@ -1459,10 +1554,34 @@ impl<'a> State<'a> {
                 if is_own(result) && is_small(result_range) {
                     self.multiply(graph, names, it, low, 1 << by.bits, to);
                 } else {
+                    if let (&Operand::Name(source), &Operand::Name(product)) = (&low, result)
+                        && own.private.contains(product)
+                        && !own.is_variable(source)
+                    {
+                        self.products.insert(product, (source, 1 << by.bits));
+                    }
                     let factor = Operand::Integer(Integer::unsigned(1 << by.bits));
                     let operands = vec![result.clone(), low, factor];
                     to.push(instruction("mul", &["wide", "u32"], operands));
                 }
+                true
+            }
+            // An addition can be part of the multiplication.
+            ("sub", ["s64" | "u64"], [result, a @ Operand::Name(from), Operand::Name(product)])
+                if !self.low.contains_key(from) && self.product(product).is_some() =>
+            {
+                let Some((source, factor)) = self.product(product) else {
+                    return false;
+                };
+                let source = Operand::Name(source);
+                let negated = graph.emit(names, to, Type::B32, "neg", &["s32"], [source]);
+                let operands = [
+                    Operand::Name(negated),
+                    Operand::Integer(Integer::unsigned(factor)),
+                ];
+                let product = graph.emit(names, to, Type::B64, "mul", &["wide", "s32"], operands);
+                let operands = vec![result.clone(), a.clone(), Operand::Name(product)];
+                to.push(instruction("add", &["s64"], operands));
                 true
             }
             ("neg", ["s64"], [result, a]) if is_own(result) && is_word(a) && fits(result_range) => {
@@ -1487,6 +1606,18 @@ impl<'a> State<'a> {
             }
             _ => false,
         }
+    }
+
+    /// Returns the register and the number, both of which fit 31 bits, whose product a register is.
+    fn product(&self, name: &str) -> Option<(&'a str, u64)> {
+        let product = match self.low.get(name) {
+            Some(low) => match low.wide {
+                Wide::Product(source, factor) => Some((source, factor)),
+                Wide::Unsigned | Wide::Signed => None,
+            },
+            None => self.products.get(name).copied(),
+        };
+        product.filter(|&(_, factor)| factor <= i32::MAX as u64)
     }
 
     /// Computes the lower half of the product of a 32-bit register and a number, which fits 31 bits.
