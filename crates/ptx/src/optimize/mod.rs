@@ -1,6 +1,7 @@
 //! Optimizes checks: the branches to panics in safe code, which libnvvm's optimizer does not
 //! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
+mod arrivals;
 mod bounds;
 mod combine;
 mod convert;
@@ -148,6 +149,9 @@ fn optimize_function<'a>(
     let mut slow = HashSet::new();
     let mut limited = false;
     let mut changed = spaces::infer(&mut graph, names, slices);
+    if function.entry {
+        changed += arrivals::simplify(&mut graph, function);
+    }
     changed += exits::separate(&mut graph, names);
     changed += convert::widen(&mut graph, names);
     let mut special = match function.entry {
@@ -170,6 +174,9 @@ fn optimize_function<'a>(
     if let Some(special) = special {
         changed += 1 + implied::remove(&mut graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);
+        changed += 1 + narrow::narrow(&mut graph, names, &special);
+        // The copy has fewer loops.
+        arrivals::simplify(&mut graph, function);
         limited = benefits_from_threads(&graph, &special)
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);

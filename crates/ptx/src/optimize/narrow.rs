@@ -1412,7 +1412,16 @@ impl<'a> State<'a> {
                 self.defer(it, low);
                 true
             }
-            (opcode @ ("min" | "max" | "div" | "rem"), ["u64"], [result, a, b])
+            // As unsigned numbers, negative ones are greater than indices, in 32 bits too.
+            ("min", ["u64"], [result, a, b])
+                if is_own(result) && is_word(a) && is_word(b) && (is_index(a) || is_index(b)) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, "min", &["u32"], [a, b]);
+                self.defer(it, low);
+                true
+            }
+            (opcode @ ("max" | "div" | "rem"), ["u64"], [result, a, b])
                 if is_own(result) && is_index(a) && is_index(b) =>
             {
                 let [a, b] = self.lows(graph, names, [a, b], to);

@@ -1,0 +1,494 @@
+//! Removes what kernels do for exited threads at places that all threads reach before any of them
+//! exits, and barriers that order nothing.
+//!
+//! The reductions and scans of `cuda_std` ask which lanes of a warp and how many threads of a block
+//! are left, wait before they write to shared memory, in case that a previous one is still read,
+//! and shared memory waits after it was read. The library cannot know that no thread exits before
+//! the call, that the call is the first one, or that nothing follows.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{End, Graph, Id};
+use super::instructions::{instructions, is_parameter, is_pure, results, sources};
+use crate::rewrite::instruction;
+use crate::{Function, Instruction, Integer, Operand, Statement};
+
+/// A block, and the index of one of its statements.
+type Place = (Id, usize);
+
+/// Simplifies the operations among the threads of a block. Returns the number of changes.
+pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
+    let changed = fold_counts(graph, kernel);
+    if changed > 0 {
+        graph.tidy();
+    }
+    changed + remove_barriers(graph)
+}
+
+/// Replaces the ballot of all lanes and the number of threads that arrive at a barrier by constants
+/// where no thread can have exited, and removes the branches that depend on them.
+fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
+    let mut directives = kernel.directives.iter();
+    let Some(size) = directives.find(|directive| directive.name == "reqntid") else {
+        return 0;
+    };
+    let threads: u64 = size.values.iter().product();
+    let paths = Paths::new(graph);
+    let mut folded = Vec::new();
+    for &id in &graph.order {
+        for (index, statement) in graph.blocks[id].body.iter().enumerate() {
+            if let Some(count) = Count::of(statement, &paths.single)
+                && (count.barrier.is_some() || threads.is_multiple_of(32))
+                && paths.is_reached_by_all((id, index))
+            {
+                folded.push(((id, index), count));
+            }
+        }
+    }
+    let mut known = HashMap::new();
+    for (_, count) in &folded {
+        let value = match count.barrier {
+            Some(_) => Integer::unsigned(threads),
+            None => Integer::signed(-1),
+        };
+        known.insert(count.result, value);
+    }
+    let outcomes = outcomes(&paths.single, &known);
+    let changed = folded.len();
+    for ((id, index), count) in folded.into_iter().rev() {
+        let value = Operand::Integer(known[count.result]);
+        let result = Operand::Name(count.result);
+        let mut statements = vec![instruction("mov", &["b32"], vec![result, value])];
+        if let Some(barrier) = count.barrier {
+            statements.insert(0, instruction("barrier", &["sync"], vec![barrier]));
+        }
+        let body = &mut graph.blocks[id].body;
+        body.splice(index..=index, statements);
+    }
+    for block in &mut graph.blocks {
+        if let End::Branch(guard, _, to, otherwise) = block.end
+            && let Some(&outcome) = outcomes.get(guard.register)
+        {
+            let target = if outcome != guard.negated {
+                to
+            } else {
+                otherwise
+            };
+            block.end = End::Jump(target, false);
+        }
+    }
+    changed
+}
+
+/// Returns the predicates that compare a known 32-bit value with a constant.
+fn outcomes<'a>(
+    single: &HashMap<&'a str, Instruction<'a>>,
+    known: &HashMap<&'a str, Integer>,
+) -> HashMap<&'a str, bool> {
+    let mut outcomes = HashMap::new();
+    for (&predicate, it) in single {
+        if let ("setp", [relation @ ("eq" | "ne"), "s32" | "u32" | "b32"], None) =
+            (it.opcode, &it.modifiers[..], it.guard)
+            && let [_, Operand::Name(register), Operand::Integer(value)] = &it.operands[..]
+            && single.contains_key(register)
+            && let Some(known) = known.get(register)
+        {
+            let equal = known.bits as u32 == value.bits as u32;
+            outcomes.insert(predicate, equal == (*relation == "eq"));
+        }
+    }
+    outcomes
+}
+
+/// A ballot in which all lanes take part, or a barrier that counts its threads.
+struct Count<'a> {
+    /// The register with the mask or the number.
+    result: &'a str,
+    /// The number of the barrier.
+    barrier: Option<Operand<'a>>,
+}
+
+impl<'a> Count<'a> {
+    /// Returns the count of a statement: a block that converts an integer to the predicate.
+    fn of(
+        statement: &Statement<'a>,
+        single: &HashMap<&'a str, Instruction<'a>>,
+    ) -> Option<Count<'a>> {
+        let Statement::Block(_) = statement else {
+            return None;
+        };
+        let mut all = Vec::new();
+        instructions(statement, &mut |it| all.push(it));
+        let [set, count] = all[..] else {
+            return None;
+        };
+        let ("setp", ["ne", "b32"], [Operand::Name(predicate), value, Operand::Integer(zero)]) =
+            (set.opcode, &set.modifiers[..], &set.operands[..])
+        else {
+            return None;
+        };
+        let holds = zero.bits == 0 && constant(value, single).is_some_and(|value| value != 0);
+        if !holds || set.guard.is_some() || count.guard.is_some() {
+            return None;
+        }
+        match (count.opcode, &count.modifiers[..], &count.operands[..]) {
+            (
+                "vote",
+                ["sync", "ballot", "b32"],
+                [Operand::Name(result), Operand::Name(counted), mask],
+            ) if counted == predicate && constant(mask, single) == Some(u32::MAX) => Some(Count {
+                result,
+                barrier: None,
+            }),
+            (
+                "barrier",
+                ["red", "popc", "u32"],
+                [
+                    Operand::Name(result),
+                    barrier @ Operand::Integer(_),
+                    Operand::Name(counted),
+                ],
+            ) if counted == predicate => Some(Count {
+                result,
+                barrier: Some(barrier.clone()),
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the value of a 32-bit operand, if it is a constant.
+fn constant<'a>(operand: &Operand<'a>, single: &HashMap<&'a str, Instruction<'a>>) -> Option<u32> {
+    match operand {
+        Operand::Integer(value) => Some(value.bits as u32),
+        Operand::Name(name) => {
+            let it = single.get(name)?;
+            match (it.opcode, &it.operands[..], it.guard) {
+                ("mov", [_, Operand::Integer(value)], None) => Some(value.bits as u32),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Removes the first barrier of a kernel if it separates no accesses, and the last one likewise.
+/// Returns the number of removed barriers.
+///
+/// Whatever code follows, all threads of the block reach these barriers. So without one of them, a
+/// block runs as if all its threads had reached it at the same time; only the order of the accesses
+/// before and after it must not matter.
+fn remove_barriers(graph: &mut Graph<'_>) -> usize {
+    let paths = Paths::new(graph);
+    let mut removed = Vec::new();
+    for &id in &graph.order {
+        for (index, statement) in graph.blocks[id].body.iter().enumerate() {
+            if let Statement::Instruction(it) = statement
+                && it.modifiers.first() == Some(&"sync")
+                && let Some(number) = barrier(it)
+                && paths.is_reached_by_all((id, index))
+                && (paths.is_redundant_first((id, index), number)
+                    || paths.is_redundant_last((id, index), number))
+            {
+                removed.push((id, index));
+            }
+        }
+    }
+    for &(id, index) in removed.iter().rev() {
+        graph.blocks[id].body.remove(index);
+    }
+    removed.len()
+}
+
+/// Returns the number of the barrier at which an instruction waits for all threads of the block.
+fn barrier(it: &Instruction<'_>) -> Option<u64> {
+    let number = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+        ("bar" | "barrier", ["sync"] | ["sync", "aligned"], [number]) => number,
+        ("bar" | "barrier", ["red", ..], [_, number, _]) => number,
+        _ => return None,
+    };
+    match (number, it.guard) {
+        (Operand::Integer(number), None) => Some(number.bits),
+        _ => None,
+    }
+}
+
+/// Returns whether an instruction accesses no memory that a thread of the block writes, and waits
+/// for no other warp.
+fn is_private(it: &Instruction<'_>) -> bool {
+    const AMONG_LANES: &[&str] = &["activemask", "elect", "match", "redux", "shfl", "vote"];
+    let read_only = it.opcode == "ld" && it.modifiers.contains(&"nc");
+    is_pure(it) || is_parameter(it) || read_only || AMONG_LANES.contains(&it.opcode)
+}
+
+/// Returns whether an instruction accesses memory, but no shared memory.
+fn is_elsewhere(it: &Instruction<'_>) -> bool {
+    let elsewhere = |word: &&str| matches!(*word, "global" | "local" | "const" | "param");
+    matches!(it.opcode, "ld" | "ldu" | "st" | "atom" | "red") && it.modifiers.iter().any(elsewhere)
+}
+
+/// Returns whether an instruction calls a function that reports a panic, which accesses no shared
+/// memory and waits at no barrier. Functions that format a message call other code.
+fn is_report(it: &Instruction<'_>) -> bool {
+    let reports = |operand: &Operand<'_>| match operand {
+        Operand::Name(name) => name.starts_with("__cuda_std_panic_") && !name.ends_with("_fmt"),
+        _ => false,
+    };
+    it.opcode == "call" && it.operands.iter().any(reports)
+}
+
+fn is_shared(it: &Instruction<'_>, opcode: &str) -> bool {
+    it.opcode == opcode && it.modifiers.contains(&"shared")
+}
+
+/// What a search does at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// Continues behind it.
+    Pass,
+    /// Ends this path.
+    Stop,
+    /// Ends the search: the instruction must not be on the path.
+    Fail,
+}
+
+/// The paths through a kernel.
+struct Paths<'g, 'a> {
+    graph: &'g Graph<'a>,
+    /// The instructions that are the only ones to write their result.
+    single: HashMap<&'a str, Instruction<'a>>,
+    /// The predecessors of each block.
+    predecessors: Vec<Vec<Id>>,
+    /// The blocks on cycles.
+    repeated: HashSet<Id>,
+    /// The blocks that end in a branch that all threads of the block take to the same target.
+    uniform: HashSet<Id>,
+}
+
+impl<'g, 'a> Paths<'g, 'a> {
+    fn new(graph: &'g Graph<'a>) -> Paths<'g, 'a> {
+        let mut paths = Paths {
+            graph,
+            single: HashMap::new(),
+            predecessors: graph.predecessors(),
+            repeated: HashSet::new(),
+            uniform: HashSet::new(),
+        };
+        let mut writers = HashMap::<&str, (u32, Id)>::new();
+        for &id in &graph.order {
+            if paths
+                .reached(graph.blocks[id].end.targets(), None)
+                .contains(&id)
+            {
+                paths.repeated.insert(id);
+            }
+            for statement in &graph.blocks[id].body {
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| {
+                        let writer = writers.entry(name).or_insert((0, id));
+                        writer.0 += 1;
+                        paths.single.insert(name, it.clone());
+                    });
+                });
+            }
+        }
+        paths.single.retain(|name, _| writers[name].0 == 1);
+        let mut known = HashMap::new();
+        for &id in &graph.order {
+            if let End::Branch(guard, ..) = &graph.blocks[id].end
+                && !paths.repeated.contains(&id)
+                && paths.is_uniform(guard.register, &writers, &mut known)
+            {
+                paths.uniform.insert(id);
+            }
+        }
+        paths
+    }
+
+    /// Returns whether a name has the same value in all threads of the block.
+    fn is_uniform(
+        &self,
+        name: &'a str,
+        writers: &HashMap<&str, (u32, Id)>,
+        known: &mut HashMap<&'a str, bool>,
+    ) -> bool {
+        if let Some(&known) = known.get(name) {
+            return known;
+        }
+        // For registers that depend on themselves.
+        known.insert(name, false);
+        let uniform = match (self.single.get(name), writers.get(name)) {
+            (Some(it), Some((_, block))) => {
+                let mut uniform = (is_pure(it) || is_parameter(it)) && it.guard.is_none();
+                uniform &= !self.repeated.contains(block);
+                let mut names = Vec::new();
+                sources(it, &mut |name| names.push(name));
+                uniform && (names.into_iter()).all(|name| self.is_uniform(name, writers, known))
+            }
+            (None, None) => {
+                let of_grid = ["%ctaid.", "%nctaid.", "%ntid."];
+                // Other names are those of parameters and variables.
+                let register = name.starts_with('%') || self.graph.type_of(name).is_some();
+                !register || of_grid.iter().any(|special| name.starts_with(special))
+            }
+            _ => false,
+        };
+        known.insert(name, uniform);
+        uniform
+    }
+
+    /// Returns the blocks that are reached from `from` without passing through the block `without`.
+    fn reached(&self, from: Vec<Id>, without: Option<Id>) -> HashSet<Id> {
+        let mut left = from;
+        let mut reached = HashSet::new();
+        while let Some(id) = left.pop() {
+            if Some(id) != without && reached.insert(id) {
+                left.extend(self.graph.blocks[id].end.targets());
+            }
+        }
+        reached
+    }
+
+    /// Returns the blocks that run before `id` or instead of it in a launch in which a thread of the
+    /// block reaches `id`.
+    fn before(&self, id: Id) -> HashSet<Id> {
+        let mut leads = HashSet::from([id]);
+        let mut left = vec![id];
+        while let Some(id) = left.pop() {
+            left.extend(self.predecessors[id].iter().filter(|&&id| leads.insert(id)));
+        }
+        let mut left = vec![self.graph.order[0]];
+        let mut before = HashSet::new();
+        while let Some(each) = left.pop() {
+            if each == id || !before.insert(each) {
+                continue;
+            }
+            let mut targets = self.graph.blocks[each].end.targets();
+            if self.uniform.contains(&each) {
+                targets.retain(|to| leads.contains(to));
+            }
+            left.extend(targets);
+        }
+        before
+    }
+
+    /// Returns the instructions that run before a place or instead of it.
+    fn instructions_before(&self, (id, index): Place) -> Vec<&'g Instruction<'a>> {
+        let graph = self.graph;
+        let mut all = Vec::new();
+        graph.visit(self.before(id), &mut |it| all.push(it));
+        for statement in &graph.blocks[id].body[..index] {
+            instructions(statement, &mut |it| all.push(it));
+        }
+        all
+    }
+
+    /// Returns whether all threads of a block execute the statement, once, and before the first of
+    /// them exits.
+    fn is_reached_by_all(&self, place: Place) -> bool {
+        let ends = |id: Id| matches!(self.graph.blocks[id].end, End::Leave(_) | End::Never);
+        let leaves = |it: &Instruction<'_>| matches!(it.opcode, "call" | "exit" | "ret" | "trap");
+        !self.repeated.contains(&place.0)
+            && !self.before(place.0).into_iter().any(ends)
+            && !self.instructions_before(place).into_iter().any(leaves)
+    }
+
+    /// Returns whether a barrier that all threads reach is their first one and separates no
+    /// accesses: there is no access to shared memory before it, and at most stores to shared memory
+    /// before the next barrier, which orders all other accesses.
+    fn is_redundant_first(&self, place: Place, number: u64) -> bool {
+        let before = self.instructions_before(place);
+        let independent = |it: &Instruction<'_>| is_private(it) || is_elsewhere(it);
+        before.into_iter().all(independent)
+            && self.search(place, true, &|it| match it {
+                Some(it) if barrier(it) == Some(number) => Step::Stop,
+                Some(it) if is_private(it) || is_shared(it, "st") => Step::Pass,
+                _ => Step::Fail,
+            })
+    }
+
+    /// Returns whether a barrier that all threads reach is their last one and separates no accesses:
+    /// there are at most loads from shared memory since the previous barrier, and no stores to
+    /// shared memory after it. An exit counts as arrival, so the threads still do not overtake each
+    /// other.
+    fn is_redundant_last(&self, place: Place, number: u64) -> bool {
+        self.waits_together(number)
+            && self.search(place, false, &|it| match it {
+                Some(it) if barrier(it) == Some(number) => Step::Stop,
+                Some(it) if is_private(it) || is_shared(it, "ld") => Step::Pass,
+                _ => Step::Fail,
+            })
+            && self.search(place, true, &|it| match it {
+                Some(it) if it.opcode == "ld" || is_private(it) || is_elsewhere(it) => Step::Pass,
+                Some(it) if is_report(it) || it.opcode == "exit" => Step::Pass,
+                None => Step::Stop,
+                _ => Step::Fail,
+            })
+    }
+
+    /// Returns whether all threads reach each instruction that may wait at a barrier, so that they
+    /// meet there, and not at different instructions.
+    fn waits_together(&self, number: u64) -> bool {
+        let blocks = self.graph.order.iter();
+        let mut statements = blocks.flat_map(|&id| {
+            let body = self.graph.blocks[id].body.iter().enumerate();
+            body.map(move |(index, statement)| ((id, index), statement))
+        });
+        statements.all(|(place, statement)| {
+            let (mut waits, mut unknown) = (false, false);
+            instructions(statement, &mut |it| match (it.opcode, barrier(it)) {
+                (_, Some(of)) => waits |= of == number,
+                ("bar" | "barrier", None) => unknown |= !it.modifiers.contains(&"cluster"),
+                ("call", None) => unknown |= !is_report(it),
+                _ => {}
+            });
+            !unknown && (!waits || self.is_reached_by_all(place))
+        })
+    }
+
+    /// Follows all paths from a place, forward or backward. `step` is called with each instruction,
+    /// and with `None` where the kernel ends or begins. Returns whether no path fails.
+    fn search(
+        &self,
+        (id, index): Place,
+        forward: bool,
+        step: &impl Fn(Option<&Instruction<'a>>) -> Step,
+    ) -> bool {
+        let graph = self.graph;
+        let body = &graph.blocks[id].body;
+        let mut left = vec![(
+            id,
+            if forward {
+                &body[index + 1..]
+            } else {
+                &body[..index]
+            },
+        )];
+        let mut seen = HashSet::new();
+        while let Some((id, statements)) = left.pop() {
+            let mut all = Vec::new();
+            for statement in statements {
+                instructions(statement, &mut |it| all.push(it));
+            }
+            if !forward {
+                all.reverse();
+            }
+            let mut steps = all.into_iter().map(|it| step(Some(it)));
+            match steps.find(|&step| step != Step::Pass) {
+                Some(Step::Fail) => return false,
+                Some(_) => continue,
+                None => {}
+            }
+            let next = match forward {
+                true => graph.blocks[id].end.targets(),
+                false => self.predecessors[id].clone(),
+            };
+            if (next.is_empty() || (!forward && id == graph.order[0])) && step(None) == Step::Fail {
+                return false;
+            }
+            let new = next.into_iter().filter(|&id| seen.insert(id));
+            left.extend(new.map(|id| (id, &graph.blocks[id].body[..])));
+        }
+        true
+    }
+}
