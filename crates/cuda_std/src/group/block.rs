@@ -25,13 +25,34 @@ pub fn block() -> Block {
 /// them. See [`crate::shared`] for the reason.
 pub(crate) const BARRIER: u32 = 1;
 
-/// A slot for one value of up to 16 bytes per warp.
-#[derive(Clone, Copy)]
+/// Slots for one value per warp, without gaps: the values of several warps are one vector load.
 #[repr(C, align(16))]
-struct Slot([u8; 16]);
+struct Slots<T>([T; 32]);
 
 #[crate::address_space(shared)]
-static mut SLOTS: MaybeUninit<[Slot; 32]> = MaybeUninit::uninit();
+static mut SLOTS_4: MaybeUninit<Slots<u32>> = MaybeUninit::uninit();
+#[crate::address_space(shared)]
+static mut SLOTS_8: MaybeUninit<Slots<u64>> = MaybeUninit::uninit();
+#[crate::address_space(shared)]
+static mut SLOTS_16: MaybeUninit<Slots<u128>> = MaybeUninit::uninit();
+
+/// Returns the slots for values of type `T`, and the distance between two slots in bytes. Values of
+/// different sizes have different slots, so that a warp never writes the slot of another, even if
+/// the warps reduce values of different types.
+#[inline(always)]
+fn slots<T>() -> (*mut u8, usize) {
+    const {
+        assert!(
+            size_of::<T>() <= 16 && align_of::<T>() <= 16,
+            "blocks reduce and scan values of up to 16 bytes"
+        )
+    };
+    match size_of::<T>() {
+        0..=4 => (of_block!(SLOTS_4).cast(), 4),
+        5..=8 => (of_block!(SLOTS_8).cast(), 8),
+        _ => (of_block!(SLOTS_16).cast(), 16),
+    }
+}
 
 impl Group for Block {
     #[inline(always)]
@@ -70,7 +91,7 @@ impl Block {
             warp.count(),
             lanes,
             of_warp,
-            lanes.is_first(),
+            lanes.is_last(),
             &f,
         );
         all
@@ -158,13 +179,9 @@ fn exchange<T: AnyBits + Copy>(
     gives: bool,
     f: &impl Fn(T, T) -> T,
 ) -> (Option<T>, T) {
-    const {
-        assert!(
-            size_of::<T>() <= 16 && align_of::<T>() <= 16,
-            "blocks reduce and scan values of up to 16 bytes"
-        )
-    };
-    let slots = of_block!(SLOTS).cast::<Slot>();
+    let (slots, size) = slots::<T>();
+    // SAFETY: in bounds, because a block has at most 32 warps.
+    let slot = |warp: u32| unsafe { slots.add(warp as usize * size).cast::<T>() };
     // SAFETY: each warp has a slot, which one thread writes between an odd and an even completion
     // of the barrier; all reads are between an even and an odd completion. This holds whatever
     // calls meet at the barrier, and also for calls within `f`: each call completes the barrier an
@@ -174,7 +191,7 @@ fn exchange<T: AnyBits + Copy>(
     unsafe {
         synchronization::barrier_sync::<BARRIER>();
         if gives {
-            slots.add(number as usize).cast::<T>().write(value);
+            slot(number).write(value);
         }
         let arrived = synchronization::barrier_red_popc::<BARRIER>(true);
         if arrived != thread::threads_in_block() {
@@ -185,7 +202,7 @@ fn exchange<T: AnyBits + Copy>(
             while left != 0 {
                 let i = left.trailing_zeros();
                 left &= left - 1;
-                let of_warp = slots.add(i as usize).cast::<T>().read();
+                let of_warp = slot(i).read();
                 if i == number {
                     before = all;
                 }
@@ -198,11 +215,11 @@ fn exchange<T: AnyBits + Copy>(
         }
         // Unrolled: a loop would load one value after the other.
         if count <= MAX_SEQUENTIAL {
-            let mut all = slots.cast::<T>().read();
+            let mut all = slot(0).read();
             let mut before = if number == 0 { None } else { Some(all) };
             let mut next = |i: u32| {
                 if i < count {
-                    all = f(all, slots.add(i as usize).cast::<T>().read());
+                    all = f(all, slot(i).read());
                     if i < number {
                         before = Some(all);
                     }
@@ -223,7 +240,7 @@ fn exchange<T: AnyBits + Copy>(
         if thread::threads_in_block() - 32 * number >= count {
             // Each lane loads one warp's value; the distance doubles with each step.
             let mask = lanes.all();
-            let mut up_to = slots.add(lane.min(count - 1) as usize).cast::<T>().read();
+            let mut up_to = slot(lane.min(count - 1)).read();
             distances(|distance| {
                 if distance < count {
                     let takes = lane >= distance && lane < count;
@@ -238,11 +255,11 @@ fn exchange<T: AnyBits + Copy>(
             let before = if number == 0 { None } else { Some(before) };
             return (before, warp::shuffle(mask, up_to, count - 1));
         }
-        let mut all = slots.cast::<T>().read();
+        let mut all = slot(0).read();
         let mut before = if number == 0 { None } else { Some(all) };
         let mut i = 1;
         while i < count {
-            all = f(all, slots.add(i as usize).cast::<T>().read());
+            all = f(all, slot(i).read());
             if i < number {
                 before = Some(all);
             }

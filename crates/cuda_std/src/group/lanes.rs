@@ -311,16 +311,10 @@ impl Present {
         self.lanes
     }
 
-    /// Returns whether this is the first of the lanes.
-    #[inline(always)]
-    pub(super) fn is_first(self) -> bool {
-        self.lanes & special::lanemask_lt() == 0
-    }
-
     /// Returns whether this is the last of the lanes.
     #[inline(always)]
     pub(super) fn is_last(self) -> bool {
-        self.lanes & special::lanemask_gt() == 0
+        self.lanes >> self.lane == 1
     }
 
     /// Returns the mask of the lanes, shifted to the start of the segment.
