@@ -3,7 +3,8 @@
 use super::Group;
 use crate::AnyBits;
 use crate::intrinsics::special;
-use crate::{thread, warp};
+use crate::thread;
+use crate::warp::{self, FULL};
 
 /// A group of `N` consecutive lanes of a warp, starting at a multiple of `N`. `Tile<32>` is the
 /// warp.
@@ -314,7 +315,7 @@ impl Present {
     /// Returns whether this is the last of the lanes.
     #[inline(always)]
     pub(super) fn is_last(self) -> bool {
-        self.lanes >> self.lane == 1
+        self.lanes & special::lanemask_gt() == 0
     }
 
     /// Returns the mask of the lanes, shifted to the start of the segment.
@@ -386,8 +387,9 @@ impl Present {
         let mut value = value;
         if self.is_full_warp() {
             distances(|distance| {
-                let other = warp::shuffle_up(u32::MAX, value, distance);
-                if self.lane >= distance {
+                // The shuffle's predicate saves the comparison of the lane with the distance.
+                let (other, exists) = warp::shuffle_up_checked::<32, T>(FULL, value, distance);
+                if exists {
                     value = f(other, value);
                 }
             });
@@ -436,8 +438,8 @@ impl Present {
     #[inline(always)]
     pub(super) fn before<T: AnyBits + Copy>(self, value: T) -> Option<T> {
         if self.is_full_warp() {
-            let before = warp::shuffle_up(u32::MAX, value, 1);
-            return (self.lane > 0).then_some(before);
+            let (before, exists) = warp::shuffle_up_checked::<32, T>(FULL, value, 1);
+            return exists.then_some(before);
         }
         let below = self.lanes & special::lanemask_lt();
         let from = match below {
