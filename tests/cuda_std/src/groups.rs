@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         }),
         trial(Arch::Sm75, "groups::partition", partition),
         trial(Arch::Sm75, "groups::block", block),
+        trial(Arch::Sm75, "groups::count", count),
         trial(Arch::Sm75, "groups::grid", grid),
         trial(Arch::Sm75, "groups::grid_alone", grid_alone),
     ];
@@ -156,6 +157,30 @@ fn block(session: &Session, module: &Module) -> Result<(), Failed> {
                 threads.div_ceil(32).into(),
             ]
         })?;
+    }
+    Ok(())
+}
+
+fn count(session: &Session, module: &Module) -> Result<(), Failed> {
+    for threads in [1, 32, 50, 256, 992] {
+        for kernel in ["group_count".to_owned(), format!("group_count_{threads}")] {
+            per_thread(session, module, &kernel, (3, threads), &[], |i| {
+                let first = i / threads * threads;
+                let count = |range: std::ops::Range<u32>| {
+                    range.filter(|&t| random(t) % 3 == 0).count() as u32
+                };
+                let sum = |range: std::ops::Range<u32>| {
+                    range.map(|t| random(t) as u32).fold(0, u32::wrapping_add)
+                };
+                [
+                    count(first..i),
+                    count(first..first + threads),
+                    sum(first..i).wrapping_add(7),
+                    sum(first..first + threads),
+                ]
+                .map(u64::from)
+            })?;
+        }
     }
     Ok(())
 }

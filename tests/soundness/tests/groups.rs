@@ -167,6 +167,22 @@ fn reductions_are_of_the_threads_that_are_left() -> Outcome {
 }
 
 #[test]
+fn reductions_of_different_sizes_may_meet() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::reduce_different_sizes>()?;
+    let mut to = DeviceBuffer::from_slice(&[7u64; 256])?;
+    kernel.launch(
+        &stream,
+        (1, 256),
+        groups::reduce_different_sizes::args(&mut to),
+    )?;
+    stream.synchronize()?;
+    let found = to.as_host_vec()?;
+    assert!(found.iter().all(|&bits| bits <= 4), "{found:?}");
+    Ok(())
+}
+
+#[test]
 fn reductions_may_be_within_reductions() -> Outcome {
     let (_device, module, stream) = start()?;
     let kernel = module.kernel::<groups::reduce_in_reduce>()?;

@@ -2,11 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use super::lanes::{Present, distances};
+use super::lanes::{Lanes, Present, distances};
 use super::{Group, warp as own_warp};
 use crate::AnyBits;
 use crate::atomic::{Atomic, Ordering};
-use crate::intrinsics::synchronization;
+use crate::intrinsics::{special, synchronization};
 use crate::{scope, session::of_block, thread, warp};
 
 /// The threads of this block.
@@ -130,7 +130,8 @@ impl Block {
     }
 
     /// Returns the result of [`Block::exclusive_scan`], and the combination of all values without
-    /// `start`, the same in every thread. Costs no more than the scan.
+    /// `start`, the same in every thread. Costs no more than the scan. [`Block::exclusive_count`]
+    /// counts the threads with a property.
     #[inline(always)]
     pub fn exclusive_scan_with_total<T: AnyBits + Copy>(
         &self,
@@ -160,6 +161,46 @@ impl Block {
         };
         (own, all)
     }
+
+    /// Returns the number of threads with lower ranks for which `predicate` is true, and the number
+    /// of all threads for which it is, the same in every thread.
+    ///
+    /// This is [`Block::exclusive_scan_with_total`] of zeros and ones with five shuffles fewer,
+    /// because each warp counts with a ballot.
+    ///
+    /// ```
+    /// use cuda_std::atomic::{Atomic, Ordering::Relaxed};
+    /// use cuda_std::prelude::*;
+    /// use cuda_std::{group, scope::Device};
+    ///
+    /// /// Copies the positive elements of a single block, in their order.
+    /// #[kernel(block_size(256))]
+    /// pub fn positive(from: &[f32], to: &[Atomic<f32, Device>]) {
+    ///     let x = from.get(thread::index() as usize).copied().filter(|&x| x > 0.0);
+    ///     let (place, _count) = group::block().exclusive_count(x.is_some());
+    ///     if let Some(x) = x {
+    ///         to[place as usize].store(x, Relaxed);
+    ///     }
+    /// }
+    /// # fn main() {}
+    /// ```
+    #[inline(always)]
+    #[must_use]
+    pub fn exclusive_count(&self, predicate: bool) -> (u32, u32) {
+        let warp = own_warp();
+        let lanes = Present::of(&warp);
+        let counted = warp::ballot(warp.mask(), predicate);
+        let (before, all) = exchange(
+            warp.number(),
+            warp.count(),
+            lanes,
+            counted.count_ones(),
+            lanes.is_last(),
+            &|a: u32, b| a + b,
+        );
+        let in_warp = (counted & special::lanemask_lt()).count_ones();
+        (before.unwrap_or(0) + in_warp, all)
+    }
 }
 
 /// The largest number of warps whose values each thread combines by itself, which is faster than
@@ -185,15 +226,15 @@ fn exchange<T: AnyBits + Copy>(
     // SAFETY: each warp has a slot, which one thread writes between an odd and an even completion
     // of the barrier; all reads are between an even and an odd completion. This holds whatever
     // calls meet at the barrier, and also for calls within `f`: each call completes the barrier an
-    // even number of times, and reads and calls `f` only at its end. Only initialized slots are
-    // read: all of them if all threads of the block arrived, otherwise those of the warps in
-    // `warps_that_gave`.
+    // even number of times, and reads and calls `f` only at its end. If calls with values of
+    // different sizes meet, the bits of a slot are unspecified, but `written` makes them initialized.
     unsafe {
         synchronization::barrier_sync::<BARRIER>();
         if gives {
             slot(number).write(value);
         }
         let arrived = synchronization::barrier_red_popc::<BARRIER>(true);
+        synchronization::written(slots);
         if arrived != thread::threads_in_block() {
             let warps = warps_that_gave(number, gives);
             let (mut before, mut all) = (None, None);

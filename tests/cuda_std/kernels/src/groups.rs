@@ -134,6 +134,40 @@ pub fn group_block(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
+/// Returns the numbers of threads of the block with a property, and the results of a scan.
+#[inline(always)]
+fn counts(i: u32) -> [u64; 4] {
+    let block = group::block();
+    let (before, all) = block.exclusive_count(random(i) % 3 == 0);
+    let (sum, total) = block.exclusive_scan_with_total(random(i) as u32, 7, u32::wrapping_add);
+    [before, all, sum, total].map(u64::from)
+}
+
+/// Blocks of any size.
+#[kernel]
+pub fn group_count(mut to: PerThread<[u64; 4]>) {
+    let found = counts(thread::index() as u32);
+    to.each(|_, to| *to = found);
+}
+
+macro_rules! sized {
+    ($($name:ident $n:literal;)*) => {$(
+        /// Blocks of this number of threads.
+        #[kernel(block_size($n))]
+        pub fn $name(mut to: PerThread<[u64; 4]>) {
+            let found = counts(thread::index() as u32);
+            to.each(|_, to| *to = found);
+        }
+    )*};
+}
+sized! {
+    group_count_1 1;
+    group_count_32 32;
+    group_count_50 50;
+    group_count_256 256;
+    group_count_992 992;
+}
+
 /// Each block adds to the values that all blocks wrote in the previous round: five rounds,
 /// separated by the grid barrier.
 #[kernel]

@@ -222,10 +222,9 @@ pub fn compact(from: &[i32], limit: i32, to: &[Atomic<i32, Device>], count: &Ato
             .get(start + block.rank() as usize)
             .copied()
             .filter(|&x| x > limit);
-        let (place, all) =
-            block.exclusive_scan_with_total(u32::from(x.is_some()), before, |a, b| a + b);
+        let (place, all) = block.exclusive_count(x.is_some());
         if let Some(x) = x {
-            to[place as usize].store(x, Relaxed);
+            to[(before + place) as usize].store(x, Relaxed);
         }
         before += all;
     }

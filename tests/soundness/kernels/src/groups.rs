@@ -120,6 +120,21 @@ pub fn reduce(exit: &[u32], mut to: PerThread<[[u16; 4]; 6]>) {
     to.each(|_, to| *to = result);
 }
 
+/// Warps that reduce values of different sizes at the same time. The results are unspecified.
+#[kernel]
+pub fn reduce_different_sizes(mut to: PerThread<u64>) {
+    let (block, thread) = (group::block(), thread::index_in_block());
+    let mut found = 0;
+    for round in 0..4 {
+        found += match (thread / 32 + round) % 3 {
+            0 => u64::from(block.reduce(thread as u8, u8::max)),
+            1 => block.reduce(u64::from(thread), u64::max) >> 1,
+            _ => block.reduce([thread; 4], |a, b| if a < b { b } else { a })[0].into(),
+        } & 1;
+    }
+    to.each(|_, to| *to = found);
+}
+
 /// Reductions within the function of a reduction.
 #[kernel]
 pub fn reduce_in_reduce(mut to: PerThread<u32>) {
