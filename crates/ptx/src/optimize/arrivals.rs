@@ -16,8 +16,14 @@ use crate::{Function, Instruction, Integer, Operand, Statement};
 /// A block, and the index of one of its statements.
 type Place = (Id, usize);
 
+/// The maximum number of blocks of a kernel whose paths are searched.
+const LARGEST: usize = 1000;
+
 /// Simplifies the operations among the threads of a block. Returns the number of changes.
 pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
+    if graph.order.len() > LARGEST {
+        return 0;
+    }
     let changed = fold_counts(graph, kernel);
     if changed > 0 {
         graph.tidy();

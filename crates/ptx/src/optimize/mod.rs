@@ -174,7 +174,6 @@ fn optimize_function<'a>(
     if let Some(special) = special {
         changed += 1 + implied::remove(&mut graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);
-        changed += 1 + narrow::narrow(&mut graph, names, &special);
         // The copy has fewer loops.
         arrivals::simplify(&mut graph, function);
         limited = benefits_from_threads(&graph, &special)
