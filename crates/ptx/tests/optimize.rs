@@ -16,9 +16,14 @@ const PANIC: &str = "
 
 /// Returns the kernel's body after the passes for speed.
 fn optimized(body: &str) -> String {
+    optimized_with("", body)
+}
+
+/// Returns the kernel with a directive and its body after the passes for speed.
+fn optimized_with(directive: &str, body: &str) -> String {
     let text = format!(
         "{PANIC}\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, \
-         .param .u64 k_param_2, .param .u64 k_param_3) {{\n{body}\n}}"
+         .param .u64 k_param_2, .param .u64 k_param_3) {directive} {{\n{body}\n}}"
     );
     let slices = [0, 2].map(|pointer| Slice {
         kernel: "k".to_owned(),
@@ -819,6 +824,115 @@ fn kernels_that_wait_for_memory_have_few_registers() {
     );
     let body = format!("{body} st.global.f32 [%rd3], %f1;");
     assert!(!limited(grid_stride(&body) + &panics_of_neighbors()));
+    // A second block of the maximum size runs while the first waits at a barrier.
+    let in_blocks = |threads: u32, body: &str| {
+        let directive = format!(".reqntid {threads}, 1, 1");
+        let body = grid_stride(body) + &panics_of_neighbors();
+        optimized_with(&directive, &body).contains("\n.maxnreg 32\n")
+    };
+    assert!(!in_blocks(1024, &body));
+    let waits = format!("bar.sync 0;\n{body}");
+    assert!(in_blocks(1024, &waits));
+    assert!(!in_blocks(512, &waits));
+}
+
+/// A grid-stride loop before which the lower bits of the thread's index are tested, and whose body
+/// is `element`.
+fn bits(count: u32, element: &str) -> String {
+    let test = |k: u32| {
+        format!(
+            "
+            shr.u32 %s{k}, %r2, {k};
+            and.b32 %b{k}, %s{k}, 1;
+            setp.eq.s32 %q{k}, %b{k}, 1;
+            "
+        )
+    };
+    let tests: String = (0..count).map(test).collect();
+    let start = format!(
+        "
+        .reg .pred %q<{count}>;
+        .reg .b32 %s<{count}>;
+        .reg .b32 %b<{count}>;
+        {tests}
+        $loop:
+        "
+    );
+    let body = replaced(&grid_stride(element), "$loop:", &start);
+    body + &panics_of_neighbors()
+}
+
+/// Stores behind each of the conditions that `bits` computes.
+fn behind_bits(count: u32) -> String {
+    let store = |k: u32| format!("@!%q{k} bra $S{k};\nst.global.u32 [%rd3], {k};\n$S{k}:\n");
+    (0..count).map(store).collect()
+}
+
+#[test]
+fn hoisted_conditions_are_computed_where_they_are_used() {
+    let copy = |count: u32| {
+        let text = optimized(&bits(count, &format!("{NEIGHBORS}{}", behind_bits(count))));
+        // The original has a loop.
+        assert!(text.contains("setp.eq.s32 %q0, %b0, 1;"), "{text}");
+        specialized(&text).1
+    };
+    let many: Vec<String> = copy(12).lines().map(str::to_owned).collect();
+    let sunk: Vec<usize> = (0..many.len())
+        .filter(|&at| many[at].starts_with("setp.ne.s32"))
+        .collect();
+    assert!(sunk.len() >= 6, "{many:?}");
+    for at in sunk {
+        // `(x >> k) & 1 == 1` is a test of a bit.
+        assert!(many[at - 1].starts_with("and.b32"), "{many:?}");
+        assert!(many[at + 1].starts_with("@!%x"), "{many:?}");
+    }
+    // The others stay.
+    let kept = many.iter().filter(|line| line.starts_with("setp.eq.s32"));
+    assert!(kept.count() <= 6, "{many:?}");
+    // Reading the thread's index takes longer than keeping it.
+    let reads = many.iter().filter(|line| line.ends_with("%tid.x;"));
+    assert_eq!(reads.count(), 0, "{many:?}");
+    // The predicates of the hardware suffice.
+    let few = copy(2);
+    assert_eq!(few.matches("setp.eq.s32").count(), 2, "{few}");
+}
+
+#[test]
+fn conditions_are_not_sunk_into_loops() {
+    let element = format!(
+        "
+        {NEIGHBORS}
+        mov.b32 %r7, 0;
+        $inner:
+        {}
+        add.s32 %r7, %r7, 1;
+        setp.lt.s32 %p7, %r7, 100;
+        @%p7 bra $inner;
+        ",
+        behind_bits(12)
+    );
+    let (_, copy) = specialized(&optimized(&bits(12, &element)));
+    let inner = copy.find("st.global.u32").unwrap();
+    assert_eq!(copy[..inner].matches("setp.eq.s32").count(), 12, "{copy}");
+    assert!(!copy[inner..].contains("and.b32"), "{copy}");
+}
+
+#[test]
+fn changed_operands_are_not_read_again() {
+    // The second write follows what reads the first.
+    let element = format!(
+        "
+        {NEIGHBORS}
+        add.s32 %r2, %r2, 1;
+        {}
+        st.global.u32 [%rd3], %r2;
+        ",
+        behind_bits(9)
+    );
+    let (_, copy) = specialized(&optimized(&bits(9, &element)));
+    let second = copy.find("st.global.u32").unwrap();
+    assert_eq!(copy[..second].matches("shr.u32").count(), 9, "{copy}");
+    assert!(!copy[second..].contains("shr.u32"), "{copy}");
 }
 
 /// Two accesses behind different conditions, each with a check.

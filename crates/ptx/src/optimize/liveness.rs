@@ -71,7 +71,7 @@ impl<'a> Liveness<'a> {
 
 /// Calls `visit` with each register that the instruction may read: the first operand of some
 /// instructions, such as barriers, is no result.
-fn read<'a>(it: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(super) fn read<'a>(it: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     if has_result(it) {
         sources(it, visit);
         return;
@@ -112,55 +112,111 @@ pub(super) fn remove_dead(graph: &mut Graph<'_>, blocks: &[Id]) {
     }
 }
 
-/// Returns the maximum number of 32-bit registers that are live at once in the blocks: a lower bound
-/// of what ptxas needs. Values that are the same in the whole block do not count: they are in
-/// uniform registers, or are computed again.
-pub(super) fn pressure(graph: &Graph<'_>, blocks: &[Id]) -> usize {
-    let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::new();
-    for &id in blocks {
-        for statement in &graph.blocks[id].body {
-            let single = matches!(statement, Statement::Instruction(_));
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| {
-                    let first = !writes.contains_key(name) && single;
-                    writes.insert(name, first.then_some(it));
-                });
-            });
+/// The number of registers that are live at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Pressure {
+    /// The number of 32-bit registers.
+    pub words: usize,
+    /// The number of predicates.
+    pub predicates: usize,
+}
+
+impl Pressure {
+    /// Returns the maxima of two pressures.
+    fn max(self, other: Pressure) -> Pressure {
+        Pressure {
+            words: self.words.max(other.words),
+            predicates: self.predicates.max(other.predicates),
         }
     }
-    let mut uniform: HashSet<&str> = HashSet::new();
-    loop {
-        let count = uniform.len();
-        for (&name, it) in &writes {
-            let Some(it) = it else {
-                continue;
-            };
-            let mut same = is_pure(it) || is_parameter(it);
-            sources(it, &mut |name| {
-                let sizes = ["%ctaid.", "%nctaid.", "%ntid."];
-                same &= uniform.contains(name)
-                    || !name.starts_with('%')
-                    || sizes.iter().any(|size| name.starts_with(size));
-            });
-            if same {
-                uniform.insert(name);
+}
+
+impl std::iter::Sum for Pressure {
+    fn sum<I: Iterator<Item = Pressure>>(all: I) -> Pressure {
+        all.fold(Pressure::default(), |sum, each| Pressure {
+            words: sum.words + each.words,
+            predicates: sum.predicates + each.predicates,
+        })
+    }
+}
+
+/// The registers that are the same in the whole block: they are in uniform registers, or are
+/// computed again, and cause no pressure.
+pub(super) struct Uniform<'a>(HashSet<&'a str>);
+
+impl<'a> Uniform<'a> {
+    /// Finds the uniform registers in blocks.
+    pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Uniform<'a> {
+        let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::new();
+        for &id in blocks {
+            for statement in &graph.blocks[id].body {
+                let single = matches!(statement, Statement::Instruction(_));
+                instructions(statement, &mut |it| {
+                    results(it, &mut |name| {
+                        let first = !writes.contains_key(name) && single;
+                        writes.insert(name, first.then_some(it));
+                    });
+                });
             }
         }
-        if uniform.len() == count {
-            break;
+        let mut uniform: HashSet<&str> = HashSet::new();
+        loop {
+            let count = uniform.len();
+            for (&name, it) in &writes {
+                let Some(it) = it else {
+                    continue;
+                };
+                let mut same = is_pure(it) || is_parameter(it);
+                sources(it, &mut |name| {
+                    let sizes = ["%ctaid.", "%nctaid.", "%ntid."];
+                    same &= uniform.contains(name)
+                        || !name.starts_with('%')
+                        || sizes.iter().any(|size| name.starts_with(size));
+                });
+                if same {
+                    uniform.insert(name);
+                }
+            }
+            if uniform.len() == count {
+                return Uniform(uniform);
+            }
         }
     }
-    let size = |name: &&str| match graph.type_of(name) {
-        _ if uniform.contains(name) => 0,
-        None | Some(Type::Pred) => 0,
-        Some(ty) => ty.bytes().div_ceil(4) as usize,
-    };
-    let live = Liveness::new(graph, blocks);
-    let mut most = 0;
-    for &id in blocks {
-        live.before(graph, id, &mut |_, after| {
-            most = most.max(after.iter().map(size).sum());
-        });
+
+    /// Returns the pressure that a live register causes.
+    pub fn pressure(&self, graph: &Graph<'_>, name: &str) -> Pressure {
+        let (words, predicates) = match graph.type_of(name) {
+            _ if self.0.contains(name) => (0, 0),
+            None => (0, 0),
+            Some(Type::Pred) => (0, 1),
+            Some(ty) => (ty.bytes().div_ceil(4) as usize, 0),
+        };
+        Pressure { words, predicates }
     }
-    most
+}
+
+/// Returns the maximum number of 32-bit registers that are live at once in the blocks: a lower bound
+/// of what ptxas needs.
+pub(super) fn pressure(graph: &Graph<'_>, blocks: &[Id]) -> usize {
+    let uniform = Uniform::new(graph, blocks);
+    let peaks = peaks(graph, blocks, &uniform);
+    (peaks.values().map(|peak| peak.words).max()).unwrap_or_default()
+}
+
+/// Returns the maximum pressure in each of the blocks.
+pub(super) fn peaks<'a>(
+    graph: &Graph<'a>,
+    blocks: &[Id],
+    uniform: &Uniform<'a>,
+) -> HashMap<Id, Pressure> {
+    let live = Liveness::new(graph, blocks);
+    let peak = |id| {
+        let mut most = Pressure::default();
+        live.before(graph, id, &mut |_, after| {
+            let all = after.iter().map(|name| uniform.pressure(graph, name));
+            most = most.max(all.sum());
+        });
+        most
+    };
+    blocks.iter().map(|&id| (id, peak(id))).collect()
 }

@@ -19,6 +19,7 @@ mod names;
 mod narrow;
 mod remaining;
 mod saturate;
+mod sink;
 mod spaces;
 mod specialize;
 mod strides;
@@ -45,6 +46,9 @@ const LOOP: usize = 8;
 /// The number of registers of a kernel with which the maximum number of threads runs at once on a
 /// multiprocessor.
 const REGISTERS: u64 = 32;
+
+/// The maximum number of threads of a block.
+const THREADS: u64 = 1024;
 
 /// The maximum number of live registers of a kernel that is limited to [`REGISTERS`].
 const PRESSURE: usize = 40;
@@ -176,7 +180,8 @@ fn optimize_function<'a>(
         changed += narrow::narrow(&mut graph, names, &special);
         // The copy has fewer loops.
         arrivals::simplify(&mut graph, function);
-        limited = benefits_from_threads(&graph, &special)
+        changed += sink::sink(&mut graph, names, &special);
+        limited = benefits_from_threads(&graph, &special, threads(function))
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
         specialize::start_early(&mut graph, names, &special);
@@ -207,29 +212,42 @@ fn words(access: &Instruction<'_>) -> usize {
     elements * ty.map_or(1, |ty| ty.bytes().div_ceil(4) as usize)
 }
 
+/// Returns the number of threads of a kernel's blocks, or zero if it is not fixed.
+fn threads(kernel: &Function<'_>) -> u64 {
+    let mut directives = kernel.directives.iter();
+    directives
+        .find(|directive| directive.name == "reqntid")
+        .map_or(0, |directive| directive.values.iter().product())
+}
+
 fn limits_registers(directive: &Directive<'_>) -> bool {
     matches!(directive.name, "maxnreg" | "minnctapersm")
 }
 
 /// Returns whether a kernel is faster with many resident threads than with many registers: because
-/// ptxas would give it more registers only for the original body, which rarely runs, or because it
-/// mostly waits for memory.
-fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>) -> bool {
+/// ptxas would give it more registers only for the original body, which rarely runs, because a
+/// second block of `threads` threads can then run while all threads of the first wait at a barrier,
+/// or because it mostly waits for memory.
+fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64) -> bool {
     let blocks = special.blocks(graph);
     let pressure = liveness::pressure(graph, &blocks);
     if special.general_is_slow && pressure <= PRESSURE {
         return true;
     }
     let cold = graph.cold();
-    let (mut size, mut accesses) = (0, 0);
+    let (mut size, mut accesses, mut barriers) = (0, 0, 0);
     let hot = blocks.iter().copied().filter(|&id| !cold[id]);
     graph.visit(hot, &mut |it| {
         size += 1;
+        barriers += usize::from(matches!(it.opcode, "bar" | "barrier"));
         let opcodes = ["ld", "st", "atom", "red"];
         if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
             accesses += words(it);
         }
     });
+    if barriers > 0 && threads == THREADS && pressure <= PRESSURE {
+        return true;
+    }
     let has_work = loops::single_latch(graph, &cold).iter().any(|each| {
         let mut floats = 0;
         let own = each.blocks.iter().copied().filter(|id| blocks.contains(id));
