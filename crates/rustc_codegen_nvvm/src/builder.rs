@@ -15,7 +15,7 @@ use rustc_codegen_ssa::common::{
     AtomicRmwBinOp, IntPredicate, RealPredicate, SynchronizationScope,
 };
 use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
-use rustc_codegen_ssa::mir::place::PlaceRef;
+use rustc_codegen_ssa::mir::place::{PlaceRef, PlaceValue};
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrs;
 use rustc_middle::ty::layout::{
@@ -23,6 +23,7 @@ use rustc_middle::ty::layout::{
     LayoutOfHelpers, TyAndLayout,
 };
 use rustc_middle::ty::{self, AtomicOrdering, Instance, Ty, TyCtxt};
+use rustc_session::config::OptLevel;
 use rustc_span::{DUMMY_SP, Span, Spanned, bug};
 use rustc_target::callconv::FnAbi;
 use rustc_target::spec::{HasTargetSpec, Target};
@@ -644,6 +645,34 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
     fn fcmp(&mut self, pred: RealPredicate, lhs: Value, rhs: Value) -> Value {
         let pred = float_pred(pred);
         self.ir(|b| b.fcmp(pred, lhs, rhs))
+    }
+
+    fn typed_place_copy_with_flags(
+        &mut self,
+        dst: PlaceValue<Value>,
+        src: PlaceValue<Value>,
+        layout: TyAndLayout<'tcx>,
+        flags: MemFlags,
+    ) {
+        // As in the default method: small code matters more than what LLVM infers from a copy.
+        if self.sess().opts.optimize == OptLevel::No && layout.backend_repr.is_scalar_or_simd() {
+            let value = self.load_operand(src.with_type(layout));
+            let dst = dst.with_type(layout);
+            match flags {
+                MemFlags::VOLATILE => value.val.volatile_store(self, dst),
+                MemFlags::NONTEMPORAL => value.val.nontemporal_store(self, dst),
+                _ => value.val.store(self, dst),
+            }
+            return;
+        }
+        let words = self.cx.optimizes() && !flags.contains(MemFlags::VOLATILE);
+        if layout.is_zst() || words && crate::small_copies::copy_typed(self, dst, src, layout) {
+            return;
+        }
+        let size = self.const_usize(layout.size.bytes());
+        self.memcpy(
+            dst.llval, dst.align, src.llval, src.align, size, flags, None,
+        );
     }
 
     fn memcpy(
