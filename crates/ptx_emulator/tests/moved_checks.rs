@@ -967,3 +967,146 @@ fn specialized_kernels_change_nothing() {
         "{changed} changed and {narrowed} narrowed of {kernels}"
     );
 }
+
+impl Text<'_> {
+    /// Emits cheap instructions on loaded values and on each other's results. Returns the integers
+    /// and the predicates.
+    fn invariants(&mut self) -> (Vec<String>, Vec<String>) {
+        let mut words: Vec<String> = (0..3)
+            .map(|k| self.op("%r", "ld.global.u32", &format!("[%xs+{}]", 4 * k)))
+            .collect();
+        let mut predicates = Vec::new();
+        for _ in 0..self.rng.u32(10..60) {
+            let of = self.rng.usize(..words.len());
+            let (x, y) = (
+                words[of].clone(),
+                words[self.rng.usize(..words.len())].clone(),
+            );
+            let k = self.rng.u32(..12);
+            let word = match self.rng.u32(..14) {
+                0 => self.op("%r", "add.s32", &format!("{x}, {y}")),
+                1 => self.op("%r", "sub.s32", &format!("{x}, {k}")),
+                2 => self.op("%r", "shl.b32", &format!("{x}, {k}")),
+                3 => self.op("%r", "mul.lo.s32", &format!("{x}, {k}")),
+                4 => self.op("%r", "not.b32", &x),
+                5 => {
+                    let wide = self.op("%rd", "cvt.u64.u32", &x);
+                    let sum = self.op("%rd", "add.s64", &format!("{wide}, {k}"));
+                    self.op("%r", "cvt.u32.u64", &sum)
+                }
+                6 | 7 => self.op("%r", "xor.b32", &format!("{x}, {y}")),
+                8 => self.op("%r", "mov.u32", &x),
+                _ => {
+                    let shifted = self.op("%r", "shr.u32", &format!("{x}, {k}"));
+                    let masked = self.op("%r", "and.b32", &format!("{shifted}, 1"));
+                    let relation = ["eq", "ne"][self.rng.usize(..2)];
+                    let to = self.rng.u32(..2);
+                    let test = format!("setp.{relation}.s32");
+                    predicates.push(self.op("%p", &test, &format!("{masked}, {to}")));
+                    shifted
+                }
+            };
+            words.push(word);
+            if predicates.len() > 1 && self.rng.bool() {
+                let [a, b] =
+                    [(); 2].map(|()| predicates[self.rng.usize(..predicates.len())].clone());
+                let opcode = ["and.pred", "or.pred", "xor.pred"][self.rng.usize(..3)];
+                predicates.push(self.op("%p", opcode, &format!("{a}, {b}")));
+            }
+        }
+        // Some change after others have been computed from them.
+        for _ in 0..self.rng.u32(..3) {
+            let changed = words[self.rng.usize(..words.len())].clone();
+            self.line(&format!("add.s32 {changed}, {changed}, 1;"));
+        }
+        (words, predicates)
+    }
+}
+
+/// Returns a kernel with a grid-stride loop over `start..bound` before which many values are
+/// computed.
+fn invariants(rng: &mut Rng) -> String {
+    let mut text = Text {
+        rng,
+        body: String::new(),
+        panics: String::new(),
+        count: 10,
+    };
+    for name in PARAMS {
+        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+        if matches!(name, "xs" | "ys" | "out") {
+            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+        }
+    }
+    text.line(
+        "
+        mov.u32 %acc, 7;
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r2, %nctaid.x;
+        cvt.u64.u32 %rd2, %r2;
+        cvt.u64.u32 %rd1, %r1;
+        add.s64 %rd4, %start, %rd1;
+        setp.ge.u64 %p1, %rd4, %bound;
+        @%p1 bra $end;
+        ",
+    );
+    let (words, predicates) = text.invariants();
+    text.line("$loop:\nadd.s64 %rd8, %rd4, %rd2;");
+    text.access("%rd4", "%start", "%rd4");
+    let inner = (text.rng.u32(..4) == 0).then(|| text.open_loop(0, "$end"));
+    for number in 0..text.rng.u32(4..24) {
+        let word = words[text.rng.usize(..words.len())].clone();
+        if !predicates.is_empty() {
+            let predicate = &predicates[text.rng.usize(..predicates.len())];
+            let not = ["", "!"][text.rng.usize(..2)];
+            text.line(&format!("@{not}{predicate} bra $S{number};"));
+        }
+        text.line(&format!("mad.lo.s32 %acc, %acc, 31, {word};"));
+        if text.rng.u32(..6) == 0 {
+            text.line(&format!("add.s32 {word}, {word}, %acc;"));
+        }
+        text.line(&format!("$S{number}:\nadd.s32 %acc, %acc, 1;"));
+    }
+    if let Some(inner) = inner {
+        text.close_loop(0, &inner);
+    }
+    text.line(
+        "
+        setp.lt.u64 %p3, %rd8, %bound;
+        mov.u64 %rd4, %rd8;
+        @%p3 bra $loop;
+        $end:
+        st.global.u32 [%report+24], %acc;
+        ret;
+        ",
+    );
+    text.finish("")
+}
+
+#[test]
+fn sunk_values_change_nothing() {
+    let (seed, kernels) = settings();
+    let mut sunk = 0;
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let text = invariants(&mut rng);
+        let (plain, moved) = finished(&text);
+        // The copies of a value that several blocks use.
+        let count = |text: &str| text.matches(" setp.").count() + text.matches("\tsetp.").count();
+        sunk += u64::from(count(&moved) > 2 * count(&plain) + 8);
+        for _ in 0..12 {
+            let mut slice = |len: usize| -> Vec<u32> { (0..len).map(|_| rng.u32(..)).collect() };
+            let slices = [slice(12), slice(8), slice(12)];
+            let bound = rng.u64(..9);
+            let numbers = [rng.u64(..3), bound, rng.u64(..6), rng.u64(..6)];
+            let slices = [&slices[0][..], &slices[1], &slices[2]];
+            let expected = run(&plain, slices, numbers);
+            let found = run(&moved, slices, numbers);
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        sunk > kernels / 8 || seed.is_some(),
+        "values are sunk in {sunk} of {kernels}"
+    );
+}

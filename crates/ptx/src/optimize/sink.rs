@@ -95,6 +95,8 @@ struct Plan<'g, 'a> {
     definitions: HashMap<&'a str, Definition<'a>>,
     /// The number of operands in each block that are the register.
     uses: HashMap<&'a str, BTreeMap<Id, usize>>,
+    /// The blocks at whose start a register is live, for those that `written` has.
+    live: HashMap<&'a str, BTreeSet<Id>>,
     /// The registers of which some uses cannot be changed.
     pinned: HashSet<&'a str>,
     copied: Copied<'a>,
@@ -133,6 +135,7 @@ impl<'g, 'a> Plan<'g, 'a> {
             written: HashMap::new(),
             definitions: HashMap::new(),
             uses: HashMap::new(),
+            live: HashMap::new(),
             pinned: HashSet::new(),
             copied: BTreeMap::new(),
             peaks,
@@ -206,6 +209,10 @@ impl<'g, 'a> Plan<'g, 'a> {
         self.written = (places.iter())
             .filter_map(|(&name, &write)| Some((name, write?.0)))
             .collect();
+        let live = (self.uses.iter())
+            .filter(|(name, _)| self.written.contains_key(*name))
+            .map(|(&name, users)| (name, self.live(name, users.keys().copied())));
+        self.live = live.collect();
         // A register that one instruction writes before all that read it does not change between
         // an instruction that reads it and those that this instruction dominates.
         for (name, write) in places {
@@ -265,12 +272,9 @@ impl<'g, 'a> Plan<'g, 'a> {
         live
     }
 
-    /// Returns the blocks at whose start a register is live.
-    fn live_at(&self, name: &str) -> BTreeSet<Id> {
-        self.live(
-            name,
-            self.uses.get(name).into_iter().flatten().map(|(&id, _)| id),
-        )
+    /// Returns whether a register is live at the start of a block.
+    fn is_live(&self, name: &str, id: Id) -> bool {
+        (self.live.get(name)).is_some_and(|live| live.contains(&id))
     }
 
     /// Returns how much the pressure in the blocks where it is too high decreases without a
@@ -305,7 +309,7 @@ impl<'g, 'a> Plan<'g, 'a> {
         if self.loops.iter().any(leaves) {
             return None;
         }
-        let live = self.live_at(name);
+        let live = self.live.get(name)?;
         let through = live.iter().copied().filter(|id| !users.contains(id));
         let relief = self.relief(name, through);
         if relief == 0 {
@@ -322,9 +326,8 @@ impl<'g, 'a> Plan<'g, 'a> {
             chains.push((id, chain));
         }
         let cost = extended.iter().map(|(operand, users)| {
-            let before = self.live_at(operand);
-            let after = self.live(operand, users.iter().copied());
-            self.relief(operand, after.difference(&before).copied())
+            let live = self.live(operand, users.iter().copied()).into_iter();
+            self.relief(operand, live.filter(|&id| !self.is_live(operand, id)))
         });
         if cost.sum::<usize>() >= relief {
             return None;
@@ -362,7 +365,7 @@ impl<'g, 'a> Plan<'g, 'a> {
         for operand in self.operands(&self.definitions[name].instruction) {
             let is_copied = (self.copied.get(&id)).is_some_and(|copied| copied.contains(operand));
             let is_extended = (extended.get(operand)).is_some_and(|users| users.contains(&id));
-            if is_copied || is_extended || self.live_at(operand).contains(&id) {
+            if is_copied || is_extended || self.is_live(operand, id) {
                 continue;
             }
             let is_predicate = self.graph.type_of(operand) == Some(Type::Pred);
@@ -378,9 +381,11 @@ impl<'g, 'a> Plan<'g, 'a> {
 
     /// Changes the uses of a register, and updates the pressure.
     fn change(&mut self, name: &'a str, change: impl FnOnce(&mut BTreeMap<Id, usize>)) {
-        let before = self.live_at(name);
-        change(self.uses.entry(name).or_default());
-        let after = self.live_at(name);
+        let uses = self.uses.entry(name).or_default();
+        change(uses);
+        let users: Vec<Id> = uses.keys().copied().collect();
+        let after = self.live(name, users);
+        let before = self.live.remove(name).unwrap_or_default();
         let own = self.uniform.pressure(self.graph, name);
         for id in before.difference(&after) {
             if let Some(peak) = self.peaks.get_mut(id) {
@@ -394,6 +399,7 @@ impl<'g, 'a> Plan<'g, 'a> {
                 peak.predicates += own.predicates;
             }
         }
+        self.live.insert(name, after);
     }
 
     /// Removes the uses in an instruction whose result is no longer read.
