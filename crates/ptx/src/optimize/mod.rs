@@ -43,6 +43,9 @@ use crate::{Directive, Function, Instruction, Item, Kernels, Module, Operand, St
 /// kernel, such as one over the lanes of an incomplete warp.
 const LOOP: usize = 8;
 
+/// The maximum number of instructions per barrier of a kernel that mostly waits at barriers.
+const STEP: usize = 32;
+
 /// The number of registers of a kernel with which the maximum number of threads runs at once on a
 /// multiprocessor.
 const REGISTERS: u64 = 32;
@@ -245,7 +248,7 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
             accesses += words(it);
         }
     });
-    if barriers > 0 && threads == THREADS && pressure <= PRESSURE {
+    if size <= barriers * STEP && threads == THREADS && pressure <= PRESSURE {
         return true;
     }
     let has_work = loops::single_latch(graph, &cold).iter().any(|each| {

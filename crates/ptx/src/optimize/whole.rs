@@ -14,7 +14,7 @@ use super::specialize::Special;
 const LARGEST: usize = 1150;
 
 /// The minimum number of 64-bit operations for which the analysis pays.
-const WORTHWHILE: usize = 5;
+const WORTHWHILE: usize = 3;
 
 /// Returns the description of a kernel's body, if its ranges can be analyzed and that pays.
 pub(super) fn whole<'a>(graph: &mut Graph<'a>, names: &'a Names) -> Option<Special<'a>> {
@@ -23,7 +23,8 @@ pub(super) fn whole<'a>(graph: &mut Graph<'a>, names: &'a Names) -> Option<Speci
     graph.visit(graph.order.iter().copied(), &mut |it| {
         size += 1;
         let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
-        operations += usize::from(wide && matches!(it.opcode, "setp" | "add" | "sub"));
+        // Additions are mostly those of addresses, which have 64 bits anyway.
+        operations += usize::from(wide && matches!(it.opcode, "min" | "max" | "mul" | "setp"));
     });
     if size > LARGEST
         || operations < WORTHWHILE
