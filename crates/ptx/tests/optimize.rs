@@ -1230,3 +1230,64 @@ fn selections_with_a_known_condition_are_copies() {
         assert_eq!(!text.contains("selp"), known, "{text}");
     }
 }
+
+/// The index of the smallest element. The number of elements is below 2^30, and the counter of the
+/// loop is not the index.
+const SMALLEST: &str = "
+    .reg .pred %k<9>;
+    .reg .b32 %s<9>;
+    .reg .b64 %q<19>, %n;
+    shr.u64 %n, %rd2, 4;
+    mov.u64 %q9, 0;
+    setp.eq.s64 %k0, %n, 0;
+    @%k0 bra $done;
+    setp.eq.s64 %k1, %n, 1;
+    @%k1 bra $done;
+    and.b64 %q1, %n, 1;
+    sub.s64 %q2, %n, %q1;
+    mov.u64 %q3, %q2;
+    mov.u64 %q4, 0;
+    mov.u64 %q5, 0;
+    mov.u32 %s1, -1;
+    $inner:
+    shl.b64 %q6, %q4, 2;
+    add.s64 %q7, %rd1, %q6;
+    ld.global.u32 %s2, [%q7];
+    setp.lt.u32 %k2, %s2, %s1;
+    min.u32 %s1, %s2, %s1;
+    selp.b64 %q5, %q4, %q5, %k2;
+    add.s64 %q9, %q4, 2;
+    add.s64 %q3, %q3, -2;
+    setp.ne.s64 %k3, %q3, 0;
+    mov.u64 %q4, %q9;
+    @%k3 bra $inner;
+    st.global.u64 [%rd3], %q5;
+    $done:
+    st.global.u64 [%rd3+8], %q9;
+    ";
+
+#[test]
+fn indices_that_a_loop_selects_have_32_bits() {
+    let copy = |element: &str| {
+        let element = format!("{NEIGHBORS} {element}");
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        specialized(&text).1
+    };
+    let text = copy(SMALLEST);
+    assert!(!text.contains("setp.ne.s64"), "{text}");
+    assert!(
+        text.contains("selp.b32") && !text.contains("selp.b64"),
+        "{text}"
+    );
+    // With one element, the counter wraps around.
+    let text = copy(&replaced(SMALLEST, "@%k1 bra $done;", ""));
+    assert!(text.contains("setp.ne.s64"), "{text}");
+    assert!(text.contains("selp.b64"), "{text}");
+    // The index may be anything.
+    let text = copy(&replaced(
+        SMALLEST,
+        "add.s64 %q9, %q4, 2;",
+        "shl.b64 %q5, %q5, 1; add.s64 %q9, %q4, 2;",
+    ));
+    assert!(text.contains("selp.b64"), "{text}");
+}

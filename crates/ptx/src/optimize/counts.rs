@@ -48,6 +48,11 @@ impl<'a> Counted<'a> {
             return None;
         }
         let mut counters = each.counters(graph);
+        for other in unrolled(graph, each) {
+            if counters.iter().all(|it| it.register != other.register) {
+                counters.push(other);
+            }
+        }
         let condition = match each.condition(graph, &counters) {
             Some((counter, which, comparison)) => Condition {
                 counter,
@@ -57,10 +62,7 @@ impl<'a> Counted<'a> {
                 },
                 comparison,
             },
-            None => {
-                counters.extend(unrolled(graph, each));
-                inner_condition(graph, each, &counters)?
-            }
+            None => inner_condition(graph, each, &counters)?,
         };
         Some(Counted {
             counters,
@@ -184,7 +186,8 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Returns the counters to which an unrolled loop adds several numbers in an iteration.
+/// Returns the counters to which several instructions of an unrolled loop add numbers, or whose next
+/// value is in a register that has another value before the loop.
 fn unrolled<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Vec<Counter<'a>> {
     let mut counters = Vec::new();
     let mut written: Vec<_> = each.written.iter().collect();
@@ -223,7 +226,16 @@ fn unrolled<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Vec<Counter<'a>> {
 fn base<'a>(graph: &Graph<'a>, each: &Loop<'a>, sum: &'a str) -> Option<(&'a str, i64, u32)> {
     let (mut register, mut total, mut width) = (sum, 0i64, None);
     for _ in 0..ADDITIONS {
-        let (it, block, index) = each.definition(graph, register)?;
+        let &(1, block, index) = each.written.get(register)? else {
+            return None;
+        };
+        let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
+            return None;
+        };
+        // Otherwise it may have the value of an earlier iteration, or of code before the loop.
+        if !always_runs(graph, each, block) {
+            return None;
+        }
         let (number, bits) = addend(it)?;
         let &[_, Operand::Name(from), _] = &it.operands[..] else {
             return None;

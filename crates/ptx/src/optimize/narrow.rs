@@ -7,6 +7,7 @@
 //! results fit 32 bits with sign.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use petgraph::Direction;
 use petgraph::algo::{dominators::simple_fast, tarjan_scc};
@@ -26,6 +27,9 @@ use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// The maximum depth of nested loops whose counters' ranges are found.
 const NESTED: usize = 3;
+
+/// The maximum number of attempts to find registers that stay within 31 bits in loops.
+const ROUNDS: usize = 8;
 
 /// The values that an integer may have, both ends included.
 pub(super) type Range = (i64, i64);
@@ -202,7 +206,53 @@ impl<'a> Region<'a> {
         for _ in 0..NESTED {
             region.find_invariants(graph, special);
         }
+        if region.find_inductive(graph, special) {
+            region.find_invariants(graph, special);
+        }
         region
+    }
+
+    /// Finds registers that loops change and that fit 31 bits because they do when the loop is
+    /// entered, and whenever an iteration ends if they did at its start: for example the index of
+    /// the smallest element so far. Returns whether there are any.
+    fn find_inductive(&mut self, graph: &Graph<'a>, special: &Special<'a>) -> bool {
+        let known = |id: &Id, name: &&'a str| {
+            let mut invariants = self.invariants.get(id).into_iter().flatten();
+            invariants.any(|(known, _)| known == name)
+        };
+        let mut assumed: HashMap<Id, HashSet<&'a str>> = HashMap::new();
+        for (&id, names) in &self.written {
+            let wide = (names.iter().copied())
+                .filter(|name| graph.type_of(name) == Some(Type::B64) && !known(&id, name));
+            assumed.insert(id, wide.collect());
+        }
+        let limit: Range = (0, i32::MAX.into());
+        let proven = self.invariants.clone();
+        for _ in 0..ROUNDS {
+            self.invariants = proven.clone();
+            for (id, names) in &assumed {
+                let ranges = self.invariants.entry(*id).or_default();
+                ranges.extend(names.iter().map(|&name| (name, limit)));
+                ranges.sort_unstable();
+            }
+            let mut failed = Vec::new();
+            self.visit(graph, special, &mut |_, _| {}, &mut |_, to, facts| {
+                for &name in assumed.get(&to).into_iter().flatten() {
+                    let range = facts.range(&Operand::Name(name));
+                    if !range.is_some_and(|range| range.0 >= limit.0 && range.1 <= limit.1) {
+                        failed.push((to, name));
+                    }
+                }
+            });
+            if failed.is_empty() {
+                return assumed.values().any(|names| !names.is_empty());
+            }
+            for (id, name) in failed {
+                assumed.entry(id).or_default().remove(name);
+            }
+        }
+        self.invariants = proven;
+        false
     }
 
     /// Finds ranges of registers that loops change: those that hold when a loop is entered, and
@@ -586,7 +636,8 @@ impl<'a> Condition<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts<'a> {
     ranges: HashMap<&'a str, Range>,
-    conditions: HashMap<&'a str, Condition<'a>>,
+    /// Those that hold after several predecessors are shared among the facts.
+    conditions: HashMap<&'a str, Rc<Condition<'a>>>,
     /// The register that a register is a copy of.
     copies: HashMap<&'a str, &'a str>,
     /// The exponents of powers of two that divide integers.
@@ -748,7 +799,7 @@ impl<'a> Facts<'a> {
                     Operand::Name(condition),
                 ],
             ) if (one.bits, zero.bits) == (1, 0) => {
-                let Condition::Compare(it) = self.conditions.get(condition)? else {
+                let Condition::Compare(it) = self.conditions.get(condition)?.as_ref() else {
                     return None;
                 };
                 match (it.relation, &it.left, &it.right) {
@@ -780,7 +831,8 @@ impl<'a> Facts<'a> {
     }
 
     pub fn condition(&self, name: &str) -> Condition<'a> {
-        (self.conditions.get(name).cloned()).unwrap_or(Condition::Unknown)
+        let known = self.conditions.get(name);
+        known.map_or(Condition::Unknown, |known| known.as_ref().clone())
     }
 
     /// Updates the facts for the execution of a statement.
@@ -857,7 +909,7 @@ impl<'a> Facts<'a> {
         }
         if let Some(condition) = condition {
             // A comparison with the old value of its own result is impossible.
-            self.conditions.insert(result, condition);
+            self.conditions.insert(result, Rc::new(condition));
         }
     }
 
@@ -954,6 +1006,12 @@ impl<'a> Facts<'a> {
             }
             ("or" | "xor", ["b64" | "b32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
+                let is_below = |range: Range, zeros: u32| zeros < 63 && range.1 < 1 << zeros;
+                let zeros = [1, 2].map(|index| self.zeros_of(&it.operands[index]));
+                if is_below(a, zeros[1]) || is_below(b, zeros[0]) {
+                    // No bit is set in both.
+                    return Some((a.0 + b.0, a.1.checked_add(b.1)?));
+                }
                 let bits = 64 - (a.1 | b.1).leading_zeros();
                 let low = if it.opcode == "or" { a.0.max(b.0) } else { 0 };
                 Some((low, ((1u128 << bits) - 1) as i64))
@@ -1084,11 +1142,20 @@ impl<'a> Facts<'a> {
                 self.assume_comparison(&it.swapped());
             }
             Relation::NotEqual => {
-                if let (Operand::Name(name), Operand::Integer(Integer { bits: 0, .. })) =
-                    (&it.left, &it.right)
-                    && let Some((0, high @ 1..)) = self.range(&it.left)
+                if let (Operand::Name(name), Operand::Integer(value)) = (&it.left, &it.right)
+                    && let Some((low @ 0.., high)) = self.range(&it.left)
+                    && low < high
                 {
-                    self.learn(name, (1, high));
+                    // Registers of 32 bits have unsigned ranges.
+                    let value = match it.bits {
+                        32 => i64::from(value.bits as u32),
+                        _ => value.bits as i64,
+                    };
+                    match (value == low, value == high) {
+                        (true, _) => self.learn(name, (low + 1, high)),
+                        (_, true) => self.learn(name, (low, high - 1)),
+                        _ => {}
+                    }
                 }
             }
             _ => {}
@@ -1160,7 +1227,11 @@ impl<'a> Facts<'a> {
                 }
                 None => false,
             });
-        self.conditions.clear();
+        // No path has changed the operands of what a common predecessor has computed.
+        (self.conditions).retain(|name, condition| match other.conditions.get(name) {
+            Some(its) => Rc::ptr_eq(condition, its),
+            None => false,
+        });
         (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
         (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
