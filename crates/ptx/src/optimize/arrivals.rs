@@ -8,6 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
+
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use crate::rewrite::instruction;
@@ -16,12 +19,13 @@ use crate::{Function, Instruction, Integer, Operand, Statement};
 /// A block, and the index of one of its statements.
 type Place = (Id, usize);
 
-/// The maximum number of blocks of a kernel whose paths are searched.
-const LARGEST: usize = 1000;
-
 /// Simplifies the operations among the threads of a block. Returns the number of changes.
 pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
-    if graph.order.len() > LARGEST {
+    let mut waits = false;
+    graph.visit(graph.order.iter().copied(), &mut |it| {
+        waits |= matches!(it.opcode, "bar" | "barrier" | "vote");
+    });
+    if !waits {
         return 0;
     }
     let changed = fold_counts(graph, kernel);
@@ -280,13 +284,14 @@ impl<'g, 'a> Paths<'g, 'a> {
             repeated: HashSet::new(),
             uniform: HashSet::new(),
         };
+        let mut flow = DiGraphMap::<Id, ()>::new();
         let mut writers = HashMap::<&str, (u32, Id)>::new();
         for &id in &graph.order {
-            if paths
-                .reached(graph.blocks[id].end.targets(), None)
-                .contains(&id)
-            {
-                paths.repeated.insert(id);
+            for to in graph.blocks[id].end.targets() {
+                flow.add_edge(id, to, ());
+                if to == id {
+                    paths.repeated.insert(id);
+                }
             }
             for statement in &graph.blocks[id].body {
                 instructions(statement, &mut |it| {
@@ -296,6 +301,11 @@ impl<'g, 'a> Paths<'g, 'a> {
                         paths.single.insert(name, it.clone());
                     });
                 });
+            }
+        }
+        for component in tarjan_scc(&flow) {
+            if component.len() > 1 {
+                paths.repeated.extend(component);
             }
         }
         paths.single.retain(|name, _| writers[name].0 == 1);
@@ -341,18 +351,6 @@ impl<'g, 'a> Paths<'g, 'a> {
         };
         known.insert(name, uniform);
         uniform
-    }
-
-    /// Returns the blocks that are reached from `from` without passing through the block `without`.
-    fn reached(&self, from: Vec<Id>, without: Option<Id>) -> HashSet<Id> {
-        let mut left = from;
-        let mut reached = HashSet::new();
-        while let Some(id) = left.pop() {
-            if Some(id) != without && reached.insert(id) {
-                left.extend(self.graph.blocks[id].end.targets());
-            }
-        }
-        reached
     }
 
     /// Returns the blocks that run before `id` or instead of it in a launch in which a thread of the
@@ -418,18 +416,20 @@ impl<'g, 'a> Paths<'g, 'a> {
     /// shared memory after it. An exit counts as arrival, so the threads still do not overtake each
     /// other.
     fn is_redundant_last(&self, place: Place, number: u64) -> bool {
-        self.waits_together(number)
-            && self.search(place, false, &|it| match it {
-                Some(it) if barrier(it) == Some(number) => Step::Stop,
-                Some(it) if is_private(it) || is_shared(it, "ld") => Step::Pass,
-                _ => Step::Fail,
-            })
-            && self.search(place, true, &|it| match it {
-                Some(it) if it.opcode == "ld" || is_private(it) || is_elsewhere(it) => Step::Pass,
-                Some(it) if is_report(it) || it.opcode == "exit" => Step::Pass,
-                None => Step::Stop,
-                _ => Step::Fail,
-            })
+        let loads = |it: Option<&Instruction<'a>>| match it {
+            Some(it) if barrier(it) == Some(number) => Step::Stop,
+            Some(it) if is_private(it) || is_shared(it, "ld") => Step::Pass,
+            _ => Step::Fail,
+        };
+        let elsewhere = |it: Option<&Instruction<'a>>| match it {
+            Some(it) if it.opcode == "ld" || is_private(it) || is_elsewhere(it) => Step::Pass,
+            Some(it) if is_report(it) || it.opcode == "exit" => Step::Pass,
+            None => Step::Stop,
+            _ => Step::Fail,
+        };
+        self.search(place, false, &loads)
+            && self.search(place, true, &elsewhere)
+            && self.waits_together(number)
     }
 
     /// Returns whether all threads reach each instruction that may wait at a barrier, so that they
