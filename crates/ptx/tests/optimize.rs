@@ -831,7 +831,8 @@ fn kernels_that_wait_for_memory_have_few_registers() {
         optimized_with(&directive, &body).contains("\n.maxnreg 32\n")
     };
     assert!(!in_blocks(1024, &body));
-    let waits = format!("bar.sync 0;\n{body}");
+    assert!(!in_blocks(1024, &format!("bar.sync 0;\n{body}")));
+    let waits = "bar.sync 0;\n".repeat(16) + &body;
     assert!(in_blocks(1024, &waits));
     assert!(!in_blocks(512, &waits));
 }
@@ -1190,14 +1191,11 @@ const LAST_ROW: &str = "
     cvt.u64.u32 %rd2, %r5;
     cvt.s64.s32 %rd3, %r1;
     mul.lo.s64 %rd4, %rd2, %rd3;
-    add.s64 %rd5, %rd1, %rd4;
-    add.s64 %rd6, %rd5, %rd4;
-    add.s64 %rd7, %rd6, %rd4;
-    add.s64 %rd8, %rd7, %rd4;
-    add.s64 %rd9, %rd8, %rd4;
-    add.s64 %rd10, %rd9, %rd4;
-    add.s64 %rd11, %rd10, %rd4;
-    add.s64 %rd12, %rd11, %rd4;
+    mul.lo.s64 %rd5, %rd2, %rd3;
+    mul.lo.s64 %rd6, %rd2, %rd3;
+    add.s64 %rd7, %rd1, %rd4;
+    add.s64 %rd8, %rd7, %rd5;
+    add.s64 %rd12, %rd8, %rd6;
     st.global.u8 [%rd12], 1;
     $end:
     ret;
