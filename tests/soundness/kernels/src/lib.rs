@@ -5,5 +5,6 @@
 #![allow(missing_docs)]
 
 pub mod groups;
+pub mod indices;
 pub mod layouts;
 pub mod values;
