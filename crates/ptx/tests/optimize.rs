@@ -138,6 +138,28 @@ fn consecutive_checks_become_one_branch() {
     );
 }
 
+#[test]
+fn barriers_stay_between_checks() {
+    let body = "
+        .reg .pred %p<4>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_3];
+        setp.gt.u64 %p1, %rd2, 7;
+        @!%p1 bra $A;
+        bar.sync 0;
+        setp.gt.u64 %p2, %rd3, 8;
+        @!%p2 bra $B;
+        ret;
+        "
+    .to_owned()
+        + &panic_with("$A", "%rd2")
+        + &panic_with("$B", "%rd3");
+    let text = optimized(&body);
+    assert_eq!(text.matches("bar.sync").count(), 1, "{text}");
+    assert!(!text.contains("and.pred"), "{text}");
+}
+
 /// A sum over the first slice, from 0 to the value of the second parameter.
 fn sum(step: &str, load: &str) -> String {
     format!(
@@ -194,6 +216,86 @@ fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
     );
     // The original is still there.
     assert!(text.contains("@!%p1 bra $A;"), "{text}");
+}
+
+/// Asserts that the lines are among those before the loop's copy without checks, in this order.
+fn assert_tested(text: &str, expected: &[&str]) {
+    let ahead = lines(text, "mov.u32 %r1, 0", "$L__X");
+    let mut left = ahead.iter();
+    for line in expected {
+        assert!(left.any(|found| found == line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn loops_without_checks_do_not_wrap_around() {
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        add.s32 %r1, %r1, %r2;
+        ";
+    let panic = panic_with("$A", "%rd5");
+    let optimized = |body: String| optimized(&(body + &panic));
+    // The counter cannot pass the bound and wrap around.
+    let text = optimized(sum("2", load));
+    let tested = "setp.le.u64 %x5, %rd4, 18446744073709551614;";
+    assert_tested(&text, &[tested, "and.pred %x10, %x4, %x5;"]);
+    let start = "mov.u64 %rd5, 0; ld.param.u64 %rd10, [k_param_1];";
+    let text = optimized(replaced(&sum("%rd10", load), "mov.u64 %rd5, 0;", start));
+    assert_tested(
+        &text,
+        &[
+            "add.s64 %x5, %rd4, %rd10;",
+            "setp.ge.u64 %x6, %x5, %rd4;",
+            "and.pred %x8, %x4, %x6;",
+            // Nor can it in four iterations at once.
+            "mul.lo.s64 %x51, %rd10, 3;",
+            "setp.lt.u64 %x52, %rd10, 4611686018427387903;",
+            "selp.b64 %x53, %x51, 18446744073709551615, %x52;",
+        ],
+    );
+    // Neither can an index that is computed from the counter, in 64 or in 32 bits.
+    let check = "setp.lt.u64 %p1, %rd5, %rd2;";
+    let index = "add.s64 %rd11, %rd5, %rd4; setp.lt.u64 %p1, %rd11, %rd2;";
+    let text = optimized(replaced(&sum("1", load), check, index));
+    assert_tested(
+        &text,
+        &[
+            "add.s64 %x7, %rd5, %rd4;",
+            "not.b64 %x8, %x7;",
+            "setp.le.u64 %x9, %x6, %x8;",
+            "and.pred %x12, %x4, %x9;",
+        ],
+    );
+    let index = "cvt.u32.u64 %r3, %rd5; add.s32 %r4, %r3, 5; cvt.u64.u32 %rd11, %r4;
+                 setp.lt.u64 %p1, %rd11, %rd2;";
+    let text = optimized(replaced(&sum("1", load), check, index));
+    let copy = text.find("$L__X").unwrap();
+    assert!(text[..copy].contains(", 4294967295;"), "{text}");
+}
+
+#[test]
+fn loads_before_checks_are_within_the_slice() {
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        cvt.u64.u32 %rd10, %r2;
+        setp.lt.u64 %p3, %rd10, %rd4;
+        @!%p3 bra $B;
+        ";
+    let body = sum("1", load) + &panic_with("$A", "%rd5") + &panic_with("$B", "%rd10");
+    assert_tested(
+        &optimized(&body),
+        &[
+            "add.s64 %x10, %rd1, %x9;",
+            "add.s64 %x15, %x10, %x12;",
+            "add.s64 %x20, %x17, %x19;",
+            "setp.ge.u64 %x21, %x10, %x17;",
+            // The end of the last element.
+            "add.s64 %x23, %x15, 4;",
+            "setp.le.u64 %x24, %x23, %x20;",
+            "and.pred %x28, %x27, %x21;",
+            "and.pred %x30, %x29, %x24;",
+        ],
+    );
 }
 
 #[test]
@@ -355,6 +457,8 @@ fn accesses_get_the_space_of_their_address() {
         mul.wide.u32 %rd4, %r1, 4;
         add.s64 %rd5, %rd3, %rd4;
         atom.relaxed.cta.add.u32 %r2, [%rd5+4], 1;
+        sub.s64 %rd8, %rd5, %rd3;
+        ld.u32 %r4, [%rd8];
         setp.eq.s32 %p1, %r1, 0;
         mov.u64 %rd6, 0;
         @%p1 bra $null;
@@ -374,6 +478,8 @@ fn accesses_get_the_space_of_their_address() {
         "{text}"
     );
     assert!(text.contains("ld.global.u32 %r3, [%x"), "{text}");
+    // The difference of two addresses is none.
+    assert!(text.contains("ld.u32 %r4, [%rd8];"), "{text}");
     // The address may be in either space.
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
 }
@@ -759,6 +865,40 @@ fn conversions_that_change_an_integer_keep_its_checks() {
     assert!(is_checked(&format!("{word} cvt.u64.u32 %b, %r7;")));
     // Fewer bits.
     assert!(is_checked("cvt.u16.u64 %h, %rd5; cvt.u64.u16 %b, %h;"));
+}
+
+#[test]
+fn values_of_31_bits_are_compared_in_32_bits() {
+    // Whether the copy compares `%b` in 32 bits, which `code` computes from any number `%v`.
+    let is_narrow = |code: &str| {
+        let element = format!(
+            "{NEIGHBORS} .reg .b64 %v, %b, %q; .reg .pred %k, %l;
+             ld.global.u64 %v, [%rd3]; {code}
+             setp.ne.s64 %k, %b, 77; @%k bra $end; st.global.u32 [%rd3], 5;"
+        );
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        let copy = lines(&text, "ld.global.u64", "st.global.u32").join("\n");
+        !copy.contains("setp.ne.s64 ")
+    };
+    // The least that is not an `i32`.
+    const LEAST: u64 = 1 << 31;
+    let below =
+        |bound: u64| format!("setp.ge.u64 %l, %v, {bound}; @%l bra $end; add.s64 %b, %v, 0;");
+    assert!(is_narrow(&below(LEAST)) && !is_narrow(&below(LEAST + 1)));
+    let least = |bound: u64| format!("and.b64 %q, %v, 4294967295; min.u64 %b, %q, {bound};");
+    assert!(is_narrow(&least(LEAST - 1)) && !is_narrow(&least(LEAST)));
+    let remainder = |by: u64| format!("rem.u64 %b, %v, {by};");
+    assert!(is_narrow(&remainder(LEAST)) && !is_narrow(&remainder(LEAST + 1)));
+    let difference = |most: u64| {
+        format!(
+            "{} and.b64 %v, %v, 3; sub.s64 %b, %q, %v;",
+            least(most).replace("%b", "%q")
+        )
+    };
+    assert!(is_narrow(&difference(LEAST - 1)) && !is_narrow(&difference(LEAST + 2)));
+    let special = |name: &str| format!("mov.u32 %r7, {name}; mul.wide.u32 %b, %r7, 2097152;");
+    assert!(is_narrow(&special("%tid.x")) && !is_narrow(&special("%ntid.x")));
+    assert!(is_narrow(&special("%laneid")) && !is_narrow(&special("%ctaid.y")));
 }
 
 /// Nested grid-stride loops over the columns and rows of a matrix with as many rows as columns.
