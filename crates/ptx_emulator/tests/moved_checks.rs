@@ -117,8 +117,10 @@ impl Text<'_> {
                     .reg .pred %p<{count}>;
                     .reg .b32 %r<{count}>;
                     .reg .b64 %rd<{count}>;
+                    .reg .b16 %h<{count}>;
                     .reg .f32 %f<{count}>;
                     .reg .f64 %fd<{count}>;
+                    .reg .f64 %g<{count}>;
                     .reg .b32 {words};
                     {}
                     {}{}
@@ -539,7 +541,7 @@ impl Text<'_> {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(1..4);
-            value = match self.rng.u32(..24) {
+            value = match self.rng.u32(..28) {
                 0 => self.op("%rd", "add.s64", &format!("{value}, {constant}")),
                 1 => self.op("%rd", "add.s64", &format!("{value}, -{constant}")),
                 2 => self.op("%rd", "add.s64", &format!("{value}, %bound")),
@@ -569,8 +571,27 @@ impl Text<'_> {
                     let low = self.op("%r", "cvt.u32.u64", &value);
                     self.op("%rd", "mul.wide.u32", &format!("{low}, {constant}"))
                 }
-                20 | 21 => self.through_float(&value),
+                // Conversions that change the integer.
+                20 => {
+                    let float = self.op("%f", "cvt.rn.f32.u64", &value);
+                    let bits = self.op("%r", "mov.b32", &float);
+                    self.op("%rd", "cvt.u64.u32", &bits)
+                }
+                21 => {
+                    let float = self.op("%g", "cvt.rn.f64.s64", &value);
+                    self.op("%rd", "mov.b64", &float)
+                }
                 22 => {
+                    let half = self.op("%h", "cvt.u16.u64", &value);
+                    self.op("%rd", "cvt.u64.u16", &half)
+                }
+                23 => {
+                    let low = self.op("%r", "cvt.u32.u64", &value);
+                    let low = self.op("%r", "mul.lo.s32", &format!("{low}, 2000000000"));
+                    self.op("%rd", "cvt.s64.s32", &low)
+                }
+                24 | 25 => self.through_float(&value),
+                26 => {
                     let last = self.op("%rd", "add.s64", "%offset, -1");
                     self.op("%rd", "min.u64", &format!("{value}, {last}"))
                 }
@@ -817,9 +838,22 @@ fn grid_stride(rng: &mut Rng) -> String {
     text.line(
         "
         mov.u32 %r2, %nctaid.x;
-        cvt.u64.u32 %rd2, %r2;
+        cvt.u64.u32 %rd9, %r2;
         ",
     );
+    // The counter goes down, or by more than one. Without a limit, it might wrap around for ever.
+    let (limit, stride) = match text.rng.u32(..6) {
+        0 => (64, format!("add.s64 %rd2, %rd9, -{};", text.rng.u32(2..5))),
+        1 => (
+            1 << 40,
+            format!("shl.b64 %rd2, %rd9, {};", text.rng.u32(1..3)),
+        ),
+        _ => (u64::MAX, "mov.u64 %rd2, %rd9;".to_owned()),
+    };
+    text.line(&format!(
+        "setp.gt.u64 %p5, %bound, {limit};\n@%p5 bra $end;"
+    ));
+    text.line(&stride);
     if flat {
         // The index of the block among those of the grid.
         text.line(
