@@ -228,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn arguments_with_raw_pointers_are_unsafe() {
+        let text = expanded(quote!(
+            fn f(x: *const u32, n: u32) {}
+        ));
+        assert!(text.contains("unsafefnf_args"), "{text}");
+        let text = expanded(quote!(
+            fn f(x: &u32, n: u32) {}
+        ));
+        assert!(!text.contains("unsafefnf_args"), "{text}");
+    }
+
+    #[test]
     fn what_it_cannot_have_is_an_error() {
         for function in [
             quote!(

@@ -329,3 +329,81 @@ fn what_the_entry_assumes_is_not_in_the_function() {
         assert!(entry.contains(part), "`{part}` is not in {entry}");
     }
 }
+
+#[test]
+fn arguments_with_raw_pointers_are_unsafe() {
+    for raw in [quote!(*const u32), quote!(*mut u32), quote!((*mut u32))] {
+        let text = expanded(quote!(pub fn f(n: u32, x: #raw) {}));
+        assert!(text.contains("pub unsafe fn args"), "{text}");
+    }
+    let text = expanded(quote!(
+        pub unsafe fn f(n: u32) {}
+    ));
+    assert!(text.contains("pub unsafe fn args"), "{text}");
+    let text = expanded(quote!(
+        pub fn f(n: u32, x: &[u32]) {}
+    ));
+    assert!(text.contains("pub fn args"), "{text}");
+}
+
+#[test]
+fn hidden_parameters_and_types_are_refused() {
+    let caller = "a kernel cannot be `#[track_caller]`";
+    refused(
+        quote!(
+            #[track_caller]
+            fn f() {}
+        ),
+        caller,
+    );
+    refused(
+        quote!(
+            #[cfg_attr(all(), track_caller)]
+            fn f() {}
+        ),
+        caller,
+    );
+    let macros = "a kernel's parameter types cannot contain macros";
+    refused(
+        quote!(
+            fn f(x: ty!()) {}
+        ),
+        macros,
+    );
+    refused(
+        quote!(
+            fn f(n: u32, x: &[ty!()]) {}
+        ),
+        macros,
+    );
+}
+
+#[test]
+fn grid_constants_have_no_cfg() {
+    let message = "parameter and those before it cannot have a `cfg`";
+    refused(
+        quote!(
+            fn f(
+                #[cfg(x)]
+                #[grid_constant]
+                a: &u64,
+            ) {
+            }
+        ),
+        message,
+    );
+    refused(
+        quote!(
+            fn f(#[cfg(x)] a: u64, #[grid_constant] b: &u64) {}
+        ),
+        message,
+    );
+}
+
+#[test]
+fn references_to_references_imply_bounds() {
+    let text = expanded(quote!(
+        fn f<'a, 'b>(x: &'a [&'b u32]) {}
+    ));
+    assert!(text.contains("where 'b : 'a"), "{text}");
+}
