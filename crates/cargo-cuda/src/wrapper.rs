@@ -80,8 +80,11 @@ fn extra(
     root: &Path,
     backend: impl FnOnce() -> Result<std::path::PathBuf>,
 ) -> Result<Vec<String>> {
+    // Without `--target`, a query with the flags of build scripts has the answer that build scripts
+    // get as `CARGO_CFG_…`.
+    let is_build_time = call.is_marked && call.kind != Kind::Query;
     // Kernels are compiled for the host's target only. Another one has its shipped library.
-    if call.is_marked || call.target.is_some() && !is_host(call, root)? {
+    if is_build_time || call.target.is_some() && !is_host(call, root)? {
         return Ok(Vec::new());
     }
     let mut flags = match call.kind {
@@ -94,6 +97,7 @@ fn extra(
     let sysroot = match call.kind {
         // Checks link no library that a build links.
         Kind::Version | Kind::Check => None,
+        Kind::Query if call.is_marked => None,
         // Its path suffices.
         Kind::Query => Some(sysroot::path(root)?),
         Kind::BuildTime | Kind::Codegen => Some(sysroot::ensure(root)?.path),
@@ -134,4 +138,23 @@ pub fn become_command(command: &mut Command) -> Result<ExitCode> {
 fn exit_code(code: Option<i32>) -> ExitCode {
     let code = code.and_then(|code| u8::try_from(code).ok());
     ExitCode::from(code.unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_scripts_see_the_configuration() {
+        let flags = |text: &str| {
+            let arguments: Vec<OsString> = text.split(' ').map(OsString::from).collect();
+            let no_backend = || panic!("the call compiles nothing");
+            extra(&Call::new(&arguments), Path::new("/nowhere"), no_backend).unwrap()
+        };
+        let marked = format!("--crate-name ___ {} ", flags::build_time());
+        let query = flags(&(marked.clone() + "--print=cfg"));
+        assert_eq!(query, flags::query());
+        let compilation = flags(&(marked + "--crate-type lib --emit=link"));
+        assert!(compilation.is_empty(), "{compilation:?}");
+    }
 }
