@@ -26,6 +26,13 @@ pub const HOST_TABLE: [(&str, &str); 3] = [
 /// The variable with the flags of the table `host`, which cargo adds to those of files.
 pub const HOST_FLAGS: &str = "CARGO_HOST_RUSTFLAGS";
 
+/// The variable by which `.cargo/config.toml` tells the macros of `cuda_std` that this program has to
+/// call rustc.
+pub const PREPARED: &str = "CARGO_CUDA_PREPARED";
+
+/// The variable by which this program tells them that it does.
+pub const WRAPPED: &str = "CARGO_CUDA_WRAPPED";
+
 /// Returns the flag with [`BUILD_TIME`].
 pub fn build_time() -> String {
     format!("--cfg={BUILD_TIME}")

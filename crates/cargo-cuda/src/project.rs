@@ -26,7 +26,8 @@ opt-level = 3
 type Table = (&'static str, &'static str);
 
 /// `.cargo/config.toml`. Cargo marks what runs when others are built, see [`flags::BUILD_TIME`].
-const CONFIG: [Table; 4] = [
+/// Kernels refuse to be compiled without the wrapper, see [`flags::PREPARED`].
+const CONFIG: [Table; 5] = [
     (
         "",
         "# Build scripts and procedural macros are compiled without the flags of kernels.\n\
@@ -41,6 +42,7 @@ const CONFIG: [Table; 4] = [
         "[unstable]",
         "host-config = true\ntarget-applies-to-host = true\n",
     ),
+    ("[env]", "CARGO_CUDA_PREPARED = \"1\"\n"),
 ];
 
 /// `cargo cuda new NAME`: all arguments but `--path REPOSITORY` go to `cargo new`.
@@ -335,6 +337,9 @@ rustflags = [\"--cfg=nvvm_build_time\"]
 [unstable]
 host-config = true
 target-applies-to-host = true
+
+[env]
+CARGO_CUDA_PREPARED = \"1\"
 ";
 
     #[test]
@@ -361,6 +366,9 @@ target-applies-to-host = true
     fn the_configuration_has_the_flag() {
         let flag = format!("{:?}", flags::build_time());
         assert!(CONFIG.iter().any(|(_, lines)| lines.contains(&flag)));
+        let prepared =
+            |(_, lines): &Table| in_table(lines, "").any(|line| is_key(line, flags::PREPARED));
+        assert!(CONFIG.iter().any(prepared));
         for (_, value) in flags::HOST_TABLE {
             let lines = CONFIG.iter().filter(|(_, lines)| lines.contains(value));
             assert!(lines.count() > 0, "{value}");

@@ -48,7 +48,7 @@ pub fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
         _ => Command::new(&arguments[0]),
     };
     command.args(&arguments[1..]).args(extra);
-    become_command(&mut command)
+    become_command(command.env(flags::WRAPPED, "1"))
 }
 
 /// Runs rustdoc with the flags that the crate's libraries were compiled with.

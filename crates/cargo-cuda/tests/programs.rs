@@ -758,6 +758,36 @@ fn what_is_missing_is_named(directory: &Path) {
         "{wrapped}"
     );
     assert!(!wrapped.contains("-Zcodegen-backend"), "{wrapped}");
+    another_wrapper_is_an_error(directory, &wrapper, &target);
+}
+
+/// Plain cargo in a prepared package, with a wrapper in the environment that replaces `cargo-cuda`:
+/// the kernels would have no device code.
+fn another_wrapper_is_an_error(directory: &Path, wrapper: &Path, target: &Path) {
+    let kernels = include_str!("programs/linked/kernels.rs");
+    let config = std::fs::read_to_string(directory.join("hello/.cargo/config.toml")).unwrap();
+    let files = [("src/lib.rs", kernels), (".cargo/config.toml", &config)];
+    package(directory, "prepared", "", &["cuda_std"], &files);
+    let toolchain = toolchain().unwrap();
+    let build = |wrapper: &Path| {
+        let output = Command::new(toolchain.cargo())
+            .arg("build")
+            .current_dir(directory.join("prepared"))
+            .env("RUSTC", toolchain.rustc())
+            .env("RUSTC_WRAPPER", wrapper)
+            .env("CARGO_TARGET_DIR", target)
+            .output();
+        text(&output.unwrap())
+    };
+    let printed = build(wrapper);
+    let expected = format!(
+        "error: the kernels would have no device code: `RUSTC_WRAPPER` is `{}`",
+        wrapper.display()
+    );
+    assert_eq!(printed.matches(&expected).count(), 1, "{printed}");
+    // The same build with the wrapper of the configuration.
+    let printed = build(Path::new(env!("CARGO_BIN_EXE_cargo-cuda")));
+    assert!(printed.contains("Finished"), "{printed}");
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

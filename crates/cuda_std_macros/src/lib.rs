@@ -19,6 +19,7 @@ mod options;
 mod ptx;
 mod shared;
 mod table;
+mod wrapper;
 
 use proc_macro::TokenStream;
 
@@ -134,7 +135,9 @@ use proc_macro::TokenStream;
 /// kernel that is unsafe or takes raw pointers.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    kernel::expand(attribute.into(), item.into()).into()
+    let mut expansion = wrapper::check();
+    expansion.extend(kernel::expand(attribute.into(), item.into()));
+    expansion.into()
 }
 
 /// Places a static in an address space of the device: `shared`, `constant` or `global`.
