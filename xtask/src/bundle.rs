@@ -6,9 +6,10 @@
 //! The programs embed their PTX. The files next to them are for inspection, and show that ptxas
 //! accepts the PTX for every current architecture.
 
-use crate::test::WORKSPACE;
+use crate::test::{self, WORKSPACE};
 use crate::{backend, no_more_arguments, toolkit, workspace};
 use anyhow::{Context, Result, bail};
+use cargo_cuda::images::{self, Image};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,6 +34,15 @@ const LEFT_OUT: [&str; 3] = ["cust-ui", "cust-miri", "cust-driver_api"];
 
 /// The package of the program that runs the others.
 const RUNNER: &str = "bundle-runner";
+
+/// The prefix of the names of programs that `cargo cuda` builds.
+const BESIDE: &str = "single-source-";
+
+/// The package of the tests whose modules are assembled in parts.
+const DEVICE_TESTS: &str = "device-tests";
+
+/// The prefix of the entries of these modules that run a group of cases.
+const GROUP: &str = "run_case_";
 
 /// The architectures of the examples' cubins.
 const CUBINS: [nvvm::Arch; 4] = [
@@ -113,11 +123,14 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let mut command = cargo(&["test", "--no-run", "--package", "cust"])?;
     command.args(["--features", "cudarc-libraries", "--test", "libraries"]);
     tests.programs.extend(build(command, What::Tests)?.programs);
+    let beside = single_source()?;
 
     let strip = find_strip();
     pack_programs(&runner, &folder, strip.as_deref())?;
     pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
     pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
+    pack_programs(&beside.examples, &folder.join("examples"), strip.as_deref())?;
+    pack_programs(&beside.tests, &folder.join("tests"), strip.as_deref())?;
     pack_ptx(
         &examples,
         &folder.join("ptx/examples"),
@@ -125,6 +138,7 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         What::Examples,
     )?;
     pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, What::Tests)?;
+    pack_own_ptx(&beside.tests, &folder.join("ptx/tests"), &ptxas)?;
     compress(&folder)?;
     let script = folder.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
@@ -135,14 +149,44 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         "{}: {} test programs, {} examples, {:.1} MiB. Copy it to a machine with a GPU and run \
          run.sh there.",
         folder.display(),
-        tests.programs.len(),
-        examples.programs.len(),
+        tests.programs.len() + beside.tests.programs.len(),
+        examples.programs.len() + beside.examples.programs.len(),
         size as f64 / f64::from(1 << 20),
     );
     if size > LIMIT {
         bail!("the bundle is larger than {} MiB", LIMIT >> 20);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Programs with kernels beside host code.
+struct Beside {
+    tests: Built,
+    examples: Built,
+}
+
+/// Builds the tests that `./x test single-source-tests` runs, and the programs that need no test
+/// harness.
+fn single_source() -> Result<Beside> {
+    const FORMAT: &str = "--message-format=json-render-diagnostics";
+    let mut tests = Built::default();
+    for mut command in test::single_source_tests()? {
+        command.args(["--no-run", FORMAT]);
+        tests.programs.extend(build(command, What::Tests)?.programs);
+    }
+    // It starts programs by the paths that they have here.
+    tests
+        .programs
+        .retain(|program| program.name != "single-source-tests-programs");
+    let mut command = test::single_source("build", Path::new(test::SINGLE_SOURCE_PROGRAMS))?;
+    command.args(["--bins", FORMAT]);
+    let mut examples = build(command, What::Examples)?;
+    for program in tests.programs.iter_mut().chain(&mut examples.programs) {
+        if !program.name.starts_with(BESIDE) {
+            program.name.insert_str(0, BESIDE);
+        }
+    }
+    Ok(Beside { tests, examples })
 }
 
 fn cargo(arguments: &[&str]) -> Result<Command> {
@@ -233,10 +277,6 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
 
 /// Assembles the PTX of build scripts to cubins, and copies the PTX of the examples.
 fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
-    let cubins = match what {
-        What::Examples => &CUBINS[..],
-        What::Tests => &TEST_CUBINS,
-    };
     for (package, ptx) in ptx_of(built)? {
         let stem = ptx
             .file_stem()
@@ -248,32 +288,65 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
         if what == What::Examples {
             fs::copy(&ptx, folder.join(format!("{package}-{stem}.ptx")))?;
         }
-        let text = fs::read_to_string(&ptx)?;
-        let own = target_of(&text)
-            .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
-        // The host program links these with the toolkit's `libcudadevrt`.
-        let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
-        let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
-        for (part, text) in parts(&text)? {
-            let name = format!("{package}-{stem}{part}");
-            let part = folder.join(format!("{name}.part"));
-            let ptx = match &text {
-                None => &ptx,
-                Some(text) => {
-                    fs::write(&part, text)?;
-                    &part
-                }
+        pack_cubins(&format!("{package}-{stem}"), &ptx, folder, ptxas, what)?;
+    }
+    Ok(())
+}
+
+/// Assembles the PTX of the device tests that programs carry to cubins.
+fn pack_own_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
+    let programs = built.programs.iter();
+    for program in programs.filter(|program| program.package == DEVICE_TESTS) {
+        for image in images::read(&program.path)? {
+            let Image::Ptx(text) = image else {
+                continue;
             };
-            for &arch in archs.clone() {
-                // The tests request the image for their device's capability.
-                let device = arch.to_string();
-                let device = device.trim_end_matches('a');
-                let cubin = folder.join(format!("{name}.{device}.cubin"));
-                assemble(ptxas, arch, ptx, &cubin, what)?;
+            if !text.contains(GROUP) {
+                continue;
             }
-            if text.is_some() {
-                fs::remove_file(part)?;
+            fs::create_dir_all(folder)?;
+            // The name of the build, as the tests choose it.
+            let name = format!("{BESIDE}{DEVICE_TESTS}-debug");
+            let ptx = folder.join(format!("{name}.ptx"));
+            fs::write(&ptx, text)?;
+            pack_cubins(&name, &ptx, folder, ptxas, What::Tests)?;
+            fs::remove_file(ptx)?;
+        }
+    }
+    Ok(())
+}
+
+/// Assembles a file of PTX to cubins `NAME.PART.sm_XY.cubin`.
+fn pack_cubins(name: &str, ptx: &Path, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
+    let cubins = match what {
+        What::Examples => &CUBINS[..],
+        What::Tests => &TEST_CUBINS,
+    };
+    let text = fs::read_to_string(ptx)?;
+    let own = target_of(&text)
+        .with_context(|| format!("{} does not name its architecture", ptx.display()))?;
+    // The host program links these with the toolkit's `libcudadevrt`.
+    let incomplete = text.contains(" __cudaCDP2LaunchDeviceV2");
+    let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
+    for (part, text) in parts(&text)? {
+        let name = format!("{name}{part}");
+        let part = folder.join(format!("{name}.part"));
+        let ptx = match &text {
+            None => ptx,
+            Some(text) => {
+                fs::write(&part, text)?;
+                &part
             }
+        };
+        for &arch in archs.clone() {
+            // The tests request the image for their device's capability.
+            let device = arch.to_string();
+            let device = device.trim_end_matches('a');
+            let cubin = folder.join(format!("{name}.{device}.cubin"));
+            assemble(ptxas, arch, ptx, &cubin, what)?;
+        }
+        if text.is_some() {
+            fs::remove_file(part)?;
         }
     }
     Ok(())
@@ -283,7 +356,6 @@ fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()
 /// the device tests are divided into groups, because ptxas crashes on all of them together; see
 /// `Session::cases` there.
 fn parts(text: &str) -> Result<Vec<(String, Option<String>)>> {
-    const GROUP: &str = "run_case_";
     let module = ptx::Module::parse(text)?;
     let groups: Vec<&str> = (module.items.iter())
         .filter_map(|item| match item {

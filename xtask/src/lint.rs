@@ -1,5 +1,6 @@
 //! `./x fmt`, `./x clippy` and `./x doc`.
 
+use crate::test::SINGLE_SOURCE_PROGRAMS;
 use crate::{backend, no_more_arguments, only_flag, workspace};
 use anyhow::Result;
 use std::process::ExitCode;
@@ -16,6 +17,8 @@ pub fn fmt(mut parser: lexopt::Parser) -> Result<ExitCode> {
         command
     };
     workspace::must_succeed(&mut format(single_source()), SINGLE_SOURCE)?;
+    let programs = manifest_of(SINGLE_SOURCE_PROGRAMS);
+    workspace::must_succeed(&mut format(programs), "the format of tests/single_source")?;
     workspace::become_command(&mut format(manifest()), "cargo")
 }
 

@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -110,7 +110,10 @@ impl Selection {
         }
         if self.package.as_deref() == Some(SINGLE_SOURCE) {
             heading("Kernels beside host code");
-            return self.count(single_source_tests()?, total, outcomes);
+            for command in single_source_tests()? {
+                self.count(command, total, outcomes)?;
+            }
+            return Ok(());
         }
         if self.package.as_deref() != Some(BACKEND) {
             heading("The workspace");
@@ -196,14 +199,28 @@ fn crate_tests() -> Result<Command> {
     Ok(command)
 }
 
-/// Returns the tests of samples and device tests in a single-source session, which compiles their
-/// kernels for the architecture that all samples run on. Without contraction, the device tests'
-/// floats are those of the CPU.
-fn single_source_tests() -> Result<Command> {
-    let manifest = workspace::root().join("Cargo.toml");
+/// Returns the commands of the tests in single source: samples and device tests, whose kernels are
+/// compiled for the architecture that all samples run on, and the tests of programs. Without
+/// contraction, the device tests' floats are those of the CPU.
+pub(crate) fn single_source_tests() -> Result<[Command; 2]> {
+    let mut suites = single_source("test", Path::new("Cargo.toml"))?;
+    suites
+        .env("NVVM_OPTIONS", "arch=sm_90,fma=off")
+        .args(["--no-fail-fast", "--package", "samples"])
+        .args(["--package", "device-tests"]);
+    let mut programs = single_source("test", Path::new(SINGLE_SOURCE_PROGRAMS))?;
+    programs.args(["--no-fail-fast", "--bin", "mandelbrot", "--test", "programs"]);
+    Ok([suites, programs])
+}
+
+/// The manifest of the programs with kernels beside host code.
+pub(crate) const SINGLE_SOURCE_PROGRAMS: &str = "tests/single_source/Cargo.toml";
+
+/// Returns a command of `cargo cuda` for a manifest of the repository. All share a target
+/// directory.
+pub(crate) fn single_source(subcommand: &str, manifest: &Path) -> Result<Command> {
     let mut command = backend::cargo_with_backend()?;
     command
-        .env("NVVM_OPTIONS", "arch=sm_90,fma=off")
         .args([
             "run",
             "--quiet",
@@ -213,11 +230,10 @@ fn single_source_tests() -> Result<Command> {
             "cargo-cuda",
         ])
         .arg("--manifest-path")
-        .arg(&manifest)
-        .args(["--", "cuda", "--yes", "test", "--no-fail-fast"])
-        .args(["--package", "samples", "--package", "device-tests"])
+        .arg(workspace::root().join("Cargo.toml"))
+        .args(["--", "cuda", "--yes", subcommand])
         .arg("--manifest-path")
-        .arg(&manifest)
+        .arg(workspace::root().join(manifest))
         .arg("--target-dir")
         .arg(workspace::target().join("single-source"));
     Ok(command)

@@ -65,6 +65,12 @@ impl Build {
     }
 }
 
+/// The start of the names of a bundle's cubins.
+const NAME: &str = match cfg!(nvvm_single_source) {
+    false => "device-tests",
+    true => "single-source-device-tests",
+};
+
 /// The modules of a build: one without cases, and each group of them.
 const PARTS: usize = 1 + device_tests_kernels::GROUPS.len();
 
@@ -117,7 +123,7 @@ impl Session {
                 return compile(ptx);
             }
             let part = group.map_or("rest".to_owned(), |group| format!("cases{group}"));
-            self.load(&format!("device-tests-{}.{part}", build.name()), || {
+            self.load(&format!("{NAME}-{}.{part}", build.name()), || {
                 let mut ptx = ptx::Module::parse(ptx).map_err(|error| error.to_string())?;
                 ptx::keep_entries(&mut ptx, |entry| group_of(entry) == group);
                 compile(&ptx.to_string())

@@ -71,11 +71,7 @@ mod texts {
 }
 
 #[kernel(block_size(64))]
-pub fn reverse(
-    #[shared] mut block: Shared<Array<u32, 64>>,
-    from: &[u32],
-    mut to: PerThread<u32>,
-) {
+pub fn reverse(#[shared] mut block: Shared<Array<u32, 64>>, from: &[u32], mut to: PerThread<u32>) {
     block.own().each(|i, element| *element = from[i]);
     block.read(|elements| {
         for (i, to) in to.own() {
@@ -108,11 +104,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut above, mut by_reference_to) = (5, vec![0.0; 1000]);
     let args = by_reference::args(&line, &mut above, &xs, &mut by_reference_to);
     stream.launch((4, 256), args)?;
-    assert_eq!(above as usize, 5 + ys.iter().filter(|&&y| y > 100.0).count());
+    assert_eq!(
+        above as usize,
+        5 + ys.iter().filter(|&&y| y > 100.0).count()
+    );
     assert_eq!(by_reference_to, ys);
     let args = by_reference::args(&line, &mut above, &xs, &mut by_reference_to);
     cust::launch_cpu((4, 256), args)?;
-    assert_eq!(above as usize, 5 + 2 * ys.iter().filter(|&&y| y > 100.0).count());
+    assert_eq!(
+        above as usize,
+        5 + 2 * ys.iter().filter(|&&y| y > 100.0).count()
+    );
     // Those that are on the device already.
     let (line_there, mut above_there) = (DeviceBox::new(&line)?, DeviceBox::new(&above)?);
     let args = by_reference::args(&line_there, &mut above_there, &xs, &mut by_reference_to);
@@ -131,7 +133,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let failed = stream.launch((1, 6), texts::lines::args(&values, &mut lengths));
     let message = failed.unwrap_err().to_string();
     assert!(message.contains("src/main.rs"), "{message}");
-    assert!(message.contains("6 out of range for slice of length 5"), "{message}");
+    assert!(
+        message.contains("6 out of range for slice of length 5"),
+        "{message}"
+    );
 
     let from: Vec<u32> = (0..64).collect();
     let mut to = vec![0; 64];

@@ -1,9 +1,9 @@
 //! Generic kernels: of this crate and of the library `kernels`, with closures, functions, structs and
 //! constants as arguments.
 
-use cuda_std::shared::{Array, Shared};
-use cuda_std::prelude::*;
 use cuda_std::AnyBits;
+use cuda_std::prelude::*;
+use cuda_std::shared::{Array, Shared};
 use cust::prelude::*;
 use kernels::map;
 use std::error::Error;
@@ -32,7 +32,10 @@ pub fn best<T: DeviceCopy, W: Copy>(
     for (i, to) in to.own() {
         let mut row = values[i * 4..][..4].iter();
         let first = row.next().unwrap();
-        *to = *row.fold(first, |best, x| if is_better(wanted, x, best) { x } else { best });
+        *to = *row.fold(
+            first,
+            |best, x| if is_better(wanted, x, best) { x } else { best },
+        );
     }
 }
 
@@ -217,27 +220,54 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let numbers: Vec<u64> = (0..128).collect();
     let mut squares = vec![0u64; 128];
-    stream.launch((1, 128), map::<u64, u64, _>::args(|x| x * x, &numbers, &mut squares))?;
+    stream.launch(
+        (1, 128),
+        map::<u64, u64, _>::args(|x| x * x, &numbers, &mut squares),
+    )?;
     assert!(squares.iter().zip(&numbers).all(|(y, x)| *y == x * x));
 
     let mut sums = vec![0f64; 128];
     let add = |a: u64, b: f32| a as f64 + f64::from(b);
-    stream.launch((1, 128), zip_with::args(&numbers, &xs[..128], &mut sums, add))?;
-    assert!(sums.iter().enumerate().all(|(i, &sum)| sum == 2.0 * i as f64));
+    stream.launch(
+        (1, 128),
+        zip_with::args(&numbers, &xs[..128], &mut sums, add),
+    )?;
+    assert!(
+        sums.iter()
+            .enumerate()
+            .all(|(i, &sum)| sum == 2.0 * i as f64)
+    );
 
     let mut values = vec![0f32; 1000];
-    stream.launch((4, 256), inner::poly::args([1.0, 2.0, 3.0], &xs, &mut values))?;
-    assert!(values.iter().zip(&xs).all(|(y, x)| *y == 1.0 + x * (2.0 + x * 3.0)));
+    stream.launch(
+        (4, 256),
+        inner::poly::args([1.0, 2.0, 3.0], &xs, &mut values),
+    )?;
+    assert!(
+        values
+            .iter()
+            .zip(&xs)
+            .all(|(y, x)| *y == 1.0 + x * (2.0 + x * 3.0))
+    );
     let mut values = vec![0u64; 128];
-    stream.launch((1, 128), inner::poly::<_, 2>::args([1, 2], &numbers, &mut values))?;
+    stream.launch(
+        (1, 128),
+        inner::poly::<_, 2>::args([1, 2], &numbers, &mut values),
+    )?;
     assert!(values.iter().zip(&numbers).all(|(y, x)| *y == 1 + x * 2));
 
     // Two instances, each with shared memory of its own type.
     let mut back = vec![0u64; 128];
-    stream.launch((2, 64), inner::reverse_blocks::<_, 64>::args(&numbers, &mut back))?;
+    stream.launch(
+        (2, 64),
+        inner::reverse_blocks::<_, 64>::args(&numbers, &mut back),
+    )?;
     assert_eq!((back[0], back[64], back[127]), (63, 127, 64));
     let mut back = vec![0f32; 128];
-    stream.launch((2, 64), inner::reverse_blocks::<_, 64>::args(&xs[..128], &mut back))?;
+    stream.launch(
+        (2, 64),
+        inner::reverse_blocks::<_, 64>::args(&xs[..128], &mut back),
+    )?;
     assert_eq!((back[0], back[64], back[127]), (63.0, 127.0, 64.0));
 
     let mut to = vec![0.0; 2];
@@ -245,20 +275,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     stream.launch((1, 2), areas::args(&circles, Circle(0.0), &mut to))?;
     assert_eq!(to, [3.0, 12.0]);
     let rectangles = [Rectangle(1.0, 2.0); 2];
-    stream.launch((1, 2), areas::args(&rectangles, Rectangle(1.0, 1.0), &mut to))?;
+    stream.launch(
+        (1, 2),
+        areas::args(&rectangles, Rectangle(1.0, 1.0), &mut to),
+    )?;
     assert_eq!(to, [3.0, 3.0]);
 
     let mut to = vec![0u64; 32];
-    let nearer = |wanted: &(u64, bool), a: &u64, b: &u64| a.abs_diff(wanted.0) < b.abs_diff(wanted.0);
+    let nearer =
+        |wanted: &(u64, bool), a: &u64, b: &u64| a.abs_diff(wanted.0) < b.abs_diff(wanted.0);
     stream.launch((1, 32), best::args(&numbers, (61, true), nearer, &mut to))?;
     assert_eq!(to[14..17], [59, 61, 64]);
 
-    let line = Line { slope: 2.0f32, offset: 1.0 };
+    let line = Line {
+        slope: 2.0f32,
+        offset: 1.0,
+    };
     let mut ys = vec![0f32; 100];
     stream.launch((1, 128), line.evaluate_args(&xs[..100], &mut ys))?;
     assert!(ys.iter().zip(&xs).all(|(&y, &x)| y == line.at(x)));
     let mut slopes = vec![0u8; 2];
-    stream.launch((1, 2), Line::map_slope_args(&[line; 2], |slope| slope as u8, &mut slopes))?;
+    stream.launch(
+        (1, 2),
+        Line::map_slope_args(&[line; 2], |slope| slope as u8, &mut slopes),
+    )?;
     assert_eq!(slopes, [2, 2]);
 
     let mut numbers_after = [0; 8];
@@ -268,17 +308,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(numbers_after, [6, 7, 8, 9, 10, 11, 12, 13]);
     cust::launch_cpu((1, 8), Collatz.run_args(3, &mut numbers_after))?;
     assert_eq!(numbers_after, [0, 1, 2, 16, 4, 4, 5, 34]);
-    cust::launch_cpu((1, 2), Line::map_slope_args(&[line; 2], |slope| slope as u8 + 1, &mut slopes))?;
+    cust::launch_cpu(
+        (1, 2),
+        Line::map_slope_args(&[line; 2], |slope| slope as u8 + 1, &mut slopes),
+    )?;
     assert_eq!(slopes, [3, 3]);
 
-    let (from, mut to) = ([[true, false], [true, true], [false, true]], [[false; 2]; 3]);
+    let (from, mut to) = (
+        [[true, false], [true, true], [false, true]],
+        [[false; 2]; 3],
+    );
     stream.launch((1, 32), Parity.advance_args([false, true], &from, &mut to))?;
     assert_eq!(to, [[true, true], [false, true], [true, false]]);
 
     // Instances in the library: one that it launches itself, and those of its generic functions.
     assert_eq!(kernels::halved(&stream, &xs)?[3], 1.5);
     assert_eq!(kernels::mapped(&stream, &numbers, |x| x as u8)?[3], 3);
-    let error = kernels::mapped(&stream, &numbers, |x| 10 / (x / 200)).unwrap_err().to_string();
+    let error = kernels::mapped(&stream, &numbers, |x| 10 / (x / 200))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("attempt to divide by zero"), "{error}");
     println!("the generic kernels gave what the host computes");
     Ok(())

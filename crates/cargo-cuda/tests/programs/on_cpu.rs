@@ -77,7 +77,8 @@ fn map<T: Copy + cuda_std::AnyBits + Send + Sync, const N: usize>(
     from: &[T],
     mut to: PerThread<T>,
 ) {
-    tile.own().each(|i, element| *element = f(from[i], table[i % 4]));
+    tile.own()
+        .each(|i, element| *element = f(from[i], table[i % 4]));
     tile.read(|tile| to.each(|i, to| *to = tile[N - 1 - i % N]));
 }
 
@@ -85,7 +86,11 @@ fn map<T: Copy + cuda_std::AnyBits + Send + Sync, const N: usize>(
 fn fails(from: &[u32], mut to: PerThread<u32>) {
     to.each(|i, to| {
         let name = format!("{i}");
-        assert!(from[i] != 77 * 3, "no room for thread {name} ({})", thread::block_idx_x());
+        assert!(
+            from[i] != 77 * 3,
+            "no room for thread {name} ({})",
+            thread::block_idx_x()
+        );
         *to = from[i] + u32::from(cuda_std::is_device());
     });
 }
@@ -138,8 +143,13 @@ fn main() -> CudaResult<()> {
     println!("both: {of_cpu}");
 
     cust::launch((1, 32), takes_an_index::args(&mut to))?;
-    let error = cust::launch_cpu((1, 32), takes_an_index::args(&mut to)).unwrap_err().to_string();
-    assert!(error.contains("a `UniqueIndex` was used by a thread other than its own"), "{error}");
+    let error = cust::launch_cpu((1, 32), takes_an_index::args(&mut to))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("a `UniqueIndex` was used by a thread other than its own"),
+        "{error}"
+    );
 
     let buffer = DeviceBuffer::from_slice(&from)?;
     let error = cust::launch_cpu((10, 128), lanes::args(&buffer, &mut to)).unwrap_err();

@@ -1,0 +1,92 @@
+//! Clusters random points by Lloyd's algorithm: `kmeans_cpu` with a kernel.
+
+use cuda_std::prelude::*;
+use cust::prelude::*;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use rand::prelude::*;
+
+const CLUSTERS: usize = 8;
+const DIMENSIONS: usize = 4;
+
+/// Points around `CLUSTERS` centers.
+fn points(count: usize, rng: &mut impl Rng) -> Array2<f32> {
+    let centers = Array2::from_shape_fn((CLUSTERS, DIMENSIONS), |_| rng.random_range(-10.0..10.0));
+    Array2::from_shape_fn((count, DIMENSIONS), |(i, d)| {
+        centers[[i % CLUSTERS, d]] + rng.random_range(-1.0..1.0f32)
+    })
+}
+
+fn distance(a: ArrayView1<f32>, b: ArrayView1<f32>) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
+}
+
+fn nearest(point: ArrayView1<f32>, centroids: ArrayView2<f32>) -> usize {
+    (0..centroids.nrows())
+        .min_by(|&a, &b| {
+            let of = |i| distance(point, centroids.row(i));
+            of(a).total_cmp(&of(b))
+        })
+        .unwrap()
+}
+
+#[kernel]
+fn label(points: &[f32], centroids: &[f32], mut labels: PerThread<usize>) {
+    let rows = |data| ArrayView2::from_shape((centroids.len() / DIMENSIONS, DIMENSIONS), data);
+    let centroids = rows(centroids).unwrap();
+    for (i, label) in labels.own() {
+        let point = &points[i * DIMENSIONS..][..DIMENSIONS];
+        *label = nearest(ArrayView1::from(point), centroids);
+    }
+}
+
+fn assign(points: &Array2<f32>, centroids: &Array2<f32>) -> CudaResult<Vec<usize>> {
+    let mut labels = vec![0; points.nrows()];
+    let (points, centroids) = (points.as_slice().unwrap(), centroids.as_slice().unwrap());
+    let config = LaunchConfig::for_elements(labels.len(), 256);
+    cust::launch(config, label::args(points, centroids, &mut labels))?;
+    Ok(labels)
+}
+
+fn update(points: &Array2<f32>, labels: &[usize], centroids: &mut Array2<f32>) {
+    for (k, mut centroid) in centroids.axis_iter_mut(Axis(0)).enumerate() {
+        let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == k).collect();
+        if members.is_empty() {
+            continue;
+        }
+        let sum = members
+            .iter()
+            .fold(Array1::zeros(DIMENSIONS), |sum: Array1<f32>, &i| {
+                sum + points.row(i)
+            });
+        centroid.assign(&(sum / members.len() as f32));
+    }
+}
+
+fn main() -> CudaResult<()> {
+    cust::init_auto()?;
+    let mut rng = StdRng::seed_from_u64(7);
+    let points = points(4000, &mut rng);
+    let chosen = rand::seq::index::sample(&mut rng, points.nrows(), CLUSTERS).into_vec();
+    let mut centroids = points.select(Axis(0), &chosen);
+    let mut labels = Vec::new();
+    for round in 1.. {
+        let new = assign(&points, &centroids)?;
+        let changed = (0..new.len())
+            .filter(|&i| labels.get(i) != Some(&new[i]))
+            .count();
+        labels = new;
+        if changed == 0 {
+            println!("kmeans: converged after {round} rounds");
+            break;
+        }
+        update(&points, &labels, &mut centroids);
+    }
+    let inertia: f32 = (0..points.nrows())
+        .map(|i| distance(points.row(i), centroids.row(labels[i])))
+        .sum();
+    // Rounding decides between equal distances.
+    let expected = |&i: &usize| labels[i] == nearest(points.row(i), centroids.view());
+    assert!((0..labels.len()).filter(expected).count() > labels.len() * 999 / 1000);
+    println!("inertia {inertia:.3}");
+    Ok(())
+}
