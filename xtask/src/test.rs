@@ -209,7 +209,13 @@ pub(crate) fn single_source_tests() -> Result<[Command; 2]> {
         .args(["--no-fail-fast", "--package", "samples"])
         .args(["--package", "device-tests"]);
     let mut programs = single_source("test", Path::new(SINGLE_SOURCE_PROGRAMS))?;
-    programs.args(["--no-fail-fast", "--bin", "mandelbrot", "--test", "programs"]);
+    programs.args([
+        "--no-fail-fast",
+        "--bin",
+        "mandelbrot",
+        "--test",
+        "programs",
+    ]);
     Ok([suites, programs])
 }
 

@@ -45,8 +45,12 @@ const CONFIGURATION: [&str; 3] = [
     "--check-cfg=cfg(nvvm_options,values(any()))",
 ];
 
-/// The flags that make the tool attributes `nvvm::…` known.
-const ATTRIBUTES: [&str; 2] = [
+/// The flags that make the tool attributes `nvvm::…` known. Queries do not have them: rust-analyzer
+/// takes the `cfg`s from a query, and reports attributes of a tool that the crate itself does not
+/// register.
+const ATTRIBUTES: [&str; 4] = [
+    "--cfg=nvvm_tool",
+    "--check-cfg=cfg(nvvm_tool)",
     "-Zcrate-attr=feature(register_tool)",
     "-Zcrate-attr=register_tool(nvvm)",
 ];
@@ -93,4 +97,19 @@ pub fn kernels(backend: &Path) -> Vec<String> {
 /// Returns whether a flag selects the backend.
 pub fn is_backend(flag: &str) -> bool {
     flag.starts_with(BACKEND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_compilations_have_the_tool() {
+        let tool = "--cfg=nvvm_tool".to_owned();
+        assert!(!query().contains(&tool));
+        let backend = kernels(Path::new("backend"));
+        for flags in [check(), library(), backend] {
+            assert!(flags.contains(&tool), "{flags:?}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Changes whenever calls get other flags.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Names another wrapper of rustc, such as sccache, which compiles the crates without kernels. It
 /// would not know that the others depend on the contents of the backend.

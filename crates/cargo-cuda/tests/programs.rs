@@ -788,6 +788,31 @@ fn another_wrapper_is_an_error(directory: &Path, wrapper: &Path, target: &Path) 
     // The same build with the wrapper of the configuration.
     let printed = build(Path::new(env!("CARGO_BIN_EXE_cargo-cuda")));
     assert!(printed.contains("Finished"), "{printed}");
+    rust_analyzer_has_no_errors(directory, target, &toolchain);
+}
+
+/// rust-analyzer expands `#[kernel]` in the prepared package, without errors.
+fn rust_analyzer_has_no_errors(directory: &Path, target: &Path, toolchain: &Toolchain) {
+    let program = toolchain.root.join("bin/rust-analyzer");
+    if !program.exists() {
+        return test_outcome::skip("the toolchain has no rust-analyzer");
+    }
+    let wrapper = Path::new(env!("CARGO_BIN_EXE_cargo-cuda"));
+    let mut path = wrapper.parent().unwrap().as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let output = Command::new(program)
+        .args(["diagnostics", "."])
+        .current_dir(directory.join("prepared"))
+        .env("PATH", path)
+        .env("CARGO_TARGET_DIR", target)
+        .output();
+    let printed = text(&output.unwrap());
+    assert!(printed.contains("diagnostic scan complete"), "{printed}");
+    // Inactive code is a weak warning.
+    let is_error = |line: &&str| line.contains("crate prepared") && line.contains(" Error ");
+    let errors: Vec<&str> = printed.lines().filter(is_error).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 /// The programs of `examples/single_source`, in a copy of the package.

@@ -96,10 +96,10 @@ pub mod window;
 pub use bits::AnyBits;
 pub use constant::Constant;
 #[doc(hidden)]
-#[cfg(nvvm_single_source)]
+#[cfg(nvvm_tool)]
 pub use cuda_std_macros::attributes as single_source_attributes;
 #[doc(hidden)]
-#[cfg(not(nvvm_single_source))]
+#[cfg(not(nvvm_tool))]
 pub use cuda_std_macros::no_attributes as single_source_attributes;
 pub use cuda_std_macros::{AnyBits, address_space, constant, kernel, ptx};
 pub use float::{FloatExt, GpuFloat};

@@ -108,10 +108,12 @@ pub(crate) use on_newer;
 #[macro_export]
 macro_rules! device_has {
     ($feature:literal) => {{
-        #[nvvm::has_feature($feature)]
-        #[inline]
-        fn device_has() -> bool {
-            false
+        $crate::with_tool_attributes! {
+            [#[nvvm::has_feature($feature)]]
+            #[inline]
+            fn device_has() -> bool {
+                false
+            }
         }
         device_has()
     }};
@@ -136,16 +138,18 @@ macro_rules! device_has {
 }
 
 /// Adds attributes for the backend to an item, only in a single-source session. Expansions in other
-/// crates cannot use `cfg(nvvm_single_source)`: rustc would warn about an unexpected `cfg` there.
-#[cfg(nvvm_single_source)]
+/// crates cannot use `cfg(nvvm_tool)`: rustc would warn about an unexpected `cfg` there.
+///
+/// rust-analyzer does not see `nvvm_tool`, because it does not know that the tool is registered.
+#[cfg(nvvm_tool)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_tool_attributes {
     ([$($attributes:tt)*] $($item:tt)*) => { $($attributes)* $($item)* };
 }
 
-/// Drops the attributes for the backend: this is not a single-source session.
-#[cfg(not(nvvm_single_source))]
+/// Drops the attributes for the backend: the tool `nvvm` is not registered.
+#[cfg(not(nvvm_tool))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_tool_attributes {

@@ -357,13 +357,15 @@ pub fn host_record(function: &ItemFn, constants: &[usize], options: &Options) ->
         #[cfg(not(target_arch = "nvptx64"))]
         ::cuda_std::single_source! {
             const _: () = {
-                #[used]
-                #[nvvm::section("nvvm.record")]
-                static __RECORD: ::cuda_std::kernel::signature::Record =
-                    ::cuda_std::kernel::signature::Record::of_kernel_named::<#handle>(
-                        #name,
-                        #signature,
-                    );
+                ::cuda_std::with_tool_attributes! {
+                    [#[nvvm::section("nvvm.record")]]
+                    #[used]
+                    static __RECORD: ::cuda_std::kernel::signature::Record =
+                        ::cuda_std::kernel::signature::Record::of_kernel_named::<#handle>(
+                            #name,
+                            #signature,
+                        );
+                }
             };
         }
     }

@@ -458,12 +458,14 @@ fn entry(
     };
     // The host never calls the entry, which exists for its MIR.
     let host = quote! {
-        #[nvvm::section(#section)]
-        #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
-            #host_record
-            #size
-            #handles
-            #calls
+        ::cuda_std::with_tool_attributes! {
+            [#[nvvm::section(#section)]]
+            #unsafety fn #name #generics (#(#inputs),*) #output #bounds {
+                #host_record
+                #size
+                #handles
+                #calls
+            }
         }
         #instance
     };
