@@ -76,7 +76,7 @@ pub fn dslash(scale: Scale) -> CudaResult<Case> {
 }
 
 pub fn charge_deposit(scale: Scale) -> CudaResult<Case> {
-    let n = scale.pick(1000, 1 << 21);
+    let n = scale.pick(1000, 1 << 22);
     let side = scale.pick(6, 128);
     let particles: Vec<Particle> = (0..n as u64)
         .map(|i| {

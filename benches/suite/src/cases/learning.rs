@@ -115,7 +115,7 @@ pub fn attention(scale: Scale) -> CudaResult<Case> {
 
 pub fn int4_gemv(scale: Scale) -> CudaResult<Case> {
     let rows = scale.pick(11, 1 << 15);
-    let columns = scale.pick(2 * GROUP, 1 << 14);
+    let columns = scale.pick(10 * GROUP, 1 << 14);
     let (words, groups) = (columns / PACKED, columns / GROUP);
     let weights: Vec<u32> = (0..(rows * words) as u64)
         .map(|i| random(i) as u32)

@@ -74,7 +74,7 @@ pub fn interpreter(scale: Scale) -> CudaResult<Case> {
 }
 
 pub fn levenshtein(scale: Scale) -> CudaResult<Case> {
-    let n = scale.pick(300, 1 << 20);
+    let n = scale.pick(300, 1 << 21);
     let query = b"counterrevolutionary";
     let mut text = Vec::new();
     let mut offsets = vec![0];

@@ -8,12 +8,18 @@ use std::f64::consts::PI;
 
 pub fn fir_i16(scale: Scale) -> CudaResult<Case> {
     let n = scale.pick(1000, 1 << 25);
-    let values: Vec<i16> = (0..n as u64).map(|i| random(i) as i16).collect();
-    // A low-pass filter: the absolute values add up to less than 32768, so sums do not overflow.
+    // A square wave with noise, and a low-pass filter that amplifies, so that some sums are clamped.
+    // The coefficients' absolute values add up to less than 65536, so no sum overflows.
+    let values: Vec<i16> = (0..n as u64)
+        .map(|i| {
+            let wave = if i / 100 % 2 == 0 { 24000 } else { -24000 };
+            wave + (random(i) as i16 >> 2)
+        })
+        .collect();
     let taps: [i16; TAPS] = std::array::from_fn(|k| {
         let x = (k as f64 - (TAPS - 1) as f64 / 2.0) / 4.0;
         let window = 0.5 - 0.5 * (2.0 * PI * (k as f64 + 0.5) / TAPS as f64).cos();
-        (4000.0 * (PI * x).sin() / (PI * x) * window) as i16
+        (9000.0 * (PI * x).sin() / (PI * x) * window) as i16
     });
     let from = upload(&values)?;
     let from_taps = upload(&taps)?;
