@@ -4,19 +4,19 @@
 
 use cuda_builder::{Arch, CudaBuilder, OptLevel};
 
-const UNOPTIMISED: &str = "SAMPLES_UNOPTIMISED";
+const UNOPTIMIZED: &str = "SAMPLES_UNOPTIMIZED";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     // In a single-source session, the kernels crates are compiled as dependencies.
     if std::env::var_os("CARGO_CFG_NVVM_SINGLE_SOURCE").is_some() {
         return Ok(());
     }
-    println!("cargo::rerun-if-env-changed={UNOPTIMISED}");
+    println!("cargo::rerun-if-env-changed={UNOPTIMIZED}");
     for (kernels, oldest) in [("kernels", Arch::SM_75), ("newer", Arch::SM_90)] {
         let mut builder = CudaBuilder::new(kernels)
             .archs([oldest, Arch::SM_100, Arch::SM_120])
             .debug(false);
-        if std::env::var_os(UNOPTIMISED).is_some() {
+        if std::env::var_os(UNOPTIMIZED).is_some() {
             builder = builder.debug(true).opt_level(OptLevel::O0);
         }
         if kernels == "newer" {

@@ -94,10 +94,10 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
         .ptxas
         .context("ptxas was not found")?
         .path;
-    let folder = workspace::root().join("bundle");
-    if folder.exists() {
-        fs::remove_dir_all(&folder)
-            .with_context(|| format!("{} cannot be removed", folder.display()))?;
+    let directory = workspace::root().join("bundle");
+    if directory.exists() {
+        fs::remove_dir_all(&directory)
+            .with_context(|| format!("{} cannot be removed", directory.display()))?;
     }
 
     let mut command = cargo(&["build", "--release"])?;
@@ -126,29 +126,29 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     let beside = single_source()?;
 
     let strip = find_strip();
-    pack_programs(&runner, &folder, strip.as_deref())?;
-    pack_programs(&examples, &folder.join("examples"), strip.as_deref())?;
-    pack_programs(&tests, &folder.join("tests"), strip.as_deref())?;
-    pack_programs(&beside.examples, &folder.join("examples"), strip.as_deref())?;
-    pack_programs(&beside.tests, &folder.join("tests"), strip.as_deref())?;
+    pack_programs(&runner, &directory, strip.as_deref())?;
+    pack_programs(&examples, &directory.join("examples"), strip.as_deref())?;
+    pack_programs(&tests, &directory.join("tests"), strip.as_deref())?;
+    pack_programs(&beside.examples, &directory.join("examples"), strip.as_deref())?;
+    pack_programs(&beside.tests, &directory.join("tests"), strip.as_deref())?;
     pack_ptx(
         &examples,
-        &folder.join("ptx/examples"),
+        &directory.join("ptx/examples"),
         &ptxas,
         What::Examples,
     )?;
-    pack_ptx(&tests, &folder.join("ptx/tests"), &ptxas, What::Tests)?;
-    pack_own_ptx(&beside.tests, &folder.join("ptx/tests"), &ptxas)?;
-    compress(&folder)?;
-    let script = folder.join("run.sh");
+    pack_ptx(&tests, &directory.join("ptx/tests"), &ptxas, What::Tests)?;
+    pack_own_ptx(&beside.tests, &directory.join("ptx/tests"), &ptxas)?;
+    compress(&directory)?;
+    let script = directory.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
     make_executable(&script)?;
 
-    let size = size_of(&folder)?;
+    let size = size_of(&directory)?;
     println!(
         "{}: {} test programs, {} examples, {:.1} MiB. Copy it to a machine with a GPU and run \
          run.sh there.",
-        folder.display(),
+        directory.display(),
         tests.programs.len() + beside.tests.programs.len(),
         examples.programs.len() + beside.examples.programs.len(),
         size as f64 / f64::from(1 << 20),
@@ -263,10 +263,10 @@ fn package_name(id: &str) -> String {
     }
 }
 
-fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<()> {
-    fs::create_dir_all(folder)?;
+fn pack_programs(built: &Built, directory: &Path, strip: Option<&Path>) -> Result<()> {
+    fs::create_dir_all(directory)?;
     for Program { name, path, .. } in &built.programs {
-        let to = folder.join(name);
+        let to = directory.join(name);
         fs::copy(path, &to).with_context(|| format!("{} cannot be copied", path.display()))?;
         if let Some(strip) = strip {
             workspace::must_succeed(Command::new(strip).arg(&to), "strip")?;
@@ -276,25 +276,25 @@ fn pack_programs(built: &Built, folder: &Path, strip: Option<&Path>) -> Result<(
 }
 
 /// Assembles the PTX of build scripts to cubins, and copies the PTX of the examples.
-fn pack_ptx(built: &Built, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
+fn pack_ptx(built: &Built, directory: &Path, ptxas: &Path, what: What) -> Result<()> {
     for (package, ptx) in ptx_of(built)? {
         let stem = ptx
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        fs::create_dir_all(folder)?;
+        fs::create_dir_all(directory)?;
         // The tests' PTX is large, and only cubins save work for the driver.
         if what == What::Examples {
-            fs::copy(&ptx, folder.join(format!("{package}-{stem}.ptx")))?;
+            fs::copy(&ptx, directory.join(format!("{package}-{stem}.ptx")))?;
         }
-        pack_cubins(&format!("{package}-{stem}"), &ptx, folder, ptxas, what)?;
+        pack_cubins(&format!("{package}-{stem}"), &ptx, directory, ptxas, what)?;
     }
     Ok(())
 }
 
 /// Assembles the PTX of the device tests that programs carry to cubins.
-fn pack_own_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
+fn pack_own_ptx(built: &Built, directory: &Path, ptxas: &Path) -> Result<()> {
     let programs = built.programs.iter();
     for program in programs.filter(|program| program.package == DEVICE_TESTS) {
         for image in images::read(&program.path)? {
@@ -304,12 +304,12 @@ fn pack_own_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
             if !text.contains(GROUP) {
                 continue;
             }
-            fs::create_dir_all(folder)?;
+            fs::create_dir_all(directory)?;
             // The name of the build, as the tests choose it.
             let name = format!("{BESIDE}{DEVICE_TESTS}-debug");
-            let ptx = folder.join(format!("{name}.ptx"));
+            let ptx = directory.join(format!("{name}.ptx"));
             fs::write(&ptx, text)?;
-            pack_cubins(&name, &ptx, folder, ptxas, What::Tests)?;
+            pack_cubins(&name, &ptx, directory, ptxas, What::Tests)?;
             fs::remove_file(ptx)?;
         }
     }
@@ -317,7 +317,7 @@ fn pack_own_ptx(built: &Built, folder: &Path, ptxas: &Path) -> Result<()> {
 }
 
 /// Assembles a file of PTX to cubins `NAME.PART.sm_XY.cubin`.
-fn pack_cubins(name: &str, ptx: &Path, folder: &Path, ptxas: &Path, what: What) -> Result<()> {
+fn pack_cubins(name: &str, ptx: &Path, directory: &Path, ptxas: &Path, what: What) -> Result<()> {
     let cubins = match what {
         What::Examples => &CUBINS[..],
         What::Tests => &TEST_CUBINS,
@@ -330,7 +330,7 @@ fn pack_cubins(name: &str, ptx: &Path, folder: &Path, ptxas: &Path, what: What) 
     let archs = cubins.iter().filter(|arch| arch.has(own) && !incomplete);
     for (part, text) in parts(&text)? {
         let name = format!("{name}{part}");
-        let part = folder.join(format!("{name}.part"));
+        let part = directory.join(format!("{name}.part"));
         let ptx = match &text {
             None => ptx,
             Some(text) => {
@@ -342,7 +342,7 @@ fn pack_cubins(name: &str, ptx: &Path, folder: &Path, ptxas: &Path, what: What) 
             // The tests request the image for their device's capability.
             let device = arch.to_string();
             let device = device.trim_end_matches('a');
-            let cubin = folder.join(format!("{name}.{device}.cubin"));
+            let cubin = directory.join(format!("{name}.{device}.cubin"));
             assemble(ptxas, arch, ptx, &cubin, what)?;
         }
         if text.is_some() {
@@ -403,11 +403,11 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
 
 /// Replaces the contents of a directory by one archive. Several test programs of a package embed
 /// the same PTX, hence the large dictionary.
-fn compress(folder: &Path) -> Result<()> {
-    let names: Vec<_> = fs::read_dir(folder)?
+fn compress(directory: &Path) -> Result<()> {
+    let names: Vec<_> = fs::read_dir(directory)?
         .map(|entry| Ok(entry?.file_name()))
         .collect::<Result<_>>()?;
-    let archive = folder.join(ARCHIVE);
+    let archive = directory.join(ARCHIVE);
     let mut command = Command::new("tar");
     command
         .env("XZ_OPT", "--threads=1 --lzma2=preset=3,dict=512MiB")
@@ -416,11 +416,11 @@ fn compress(folder: &Path) -> Result<()> {
         .arg("--file")
         .arg(&archive)
         .arg("--directory")
-        .arg(folder)
+        .arg(directory)
         .args(&names);
     workspace::must_succeed(&mut command, "tar with xz")?;
     for name in names {
-        let path = folder.join(name);
+        let path = directory.join(name);
         if path.is_dir() {
             fs::remove_dir_all(path)?;
         } else {
@@ -449,9 +449,9 @@ pub(crate) fn find_strip() -> Option<PathBuf> {
         .find(|strip| workspace::output_of(strip, &["--version"]).is_some())
 }
 
-pub(crate) fn size_of(folder: &Path) -> Result<u64> {
+pub(crate) fn size_of(directory: &Path) -> Result<u64> {
     let mut size = 0;
-    for entry in fs::read_dir(folder)? {
+    for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let metadata = entry.metadata()?;
         size += if metadata.is_dir() {

@@ -102,14 +102,14 @@ fn link(from: &Path, to: &Path) -> Result<()> {
     put().with_context(|| format!("cannot put {} at {}", from.display(), to.display()))
 }
 
-fn pack(folder: &Path, name: &str, archive: &Path) -> Result<()> {
+fn pack(directory: &Path, name: &str, archive: &Path) -> Result<()> {
     let mut command = Command::new("tar");
     command
         .args(["--create", "--xz", "--sort=name", "--owner=0", "--group=0"])
         .arg("--file")
         .arg(archive)
         .arg("--directory")
-        .arg(folder)
+        .arg(directory)
         .arg(name)
         .env("XZ_OPT", "-T0");
     workspace::must_succeed(&mut command, "tar with xz")

@@ -159,9 +159,9 @@ fn plant(fault: &Fault, text: &str) -> Result<String> {
 
 /// Reads all lists, by crate.
 fn lists() -> Result<BTreeMap<String, List>> {
-    let folder = workspace::root().join("tests/mutants");
+    let directory = workspace::root().join("tests/mutants");
     let mut lists = BTreeMap::new();
-    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+    for entry in fs::read_dir(&directory).with_context(|| directory.display().to_string())? {
         let path = entry?.path();
         let Some(name) = path.file_stem().and_then(|stem| stem.to_str()) else {
             continue;
@@ -223,8 +223,8 @@ fn copy_tree() -> Result<PathBuf> {
 }
 
 /// Removes files that the repository no longer has.
-fn remove_others(tree: &Path, folder: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn remove_others(tree: &Path, directory: &Path, keep: &dyn Fn(&Path) -> bool) -> Result<()> {
+    for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.strip_prefix(tree)?;
         if name == Path::new("target") || name == Path::new(LOG) {

@@ -63,7 +63,7 @@ mod tests {
         package[key].as_str().unwrap_or_default()
     }
 
-    fn folder(package: &Value) -> &Path {
+    fn directory(package: &Value) -> &Path {
         let manifest = Path::new(text(package, "manifest_path"));
         manifest.parent().unwrap()
     }
@@ -72,7 +72,7 @@ mod tests {
     fn the_public_packages_are_those_of_crates() {
         let crates = workspace::root().join("crates");
         for package in packages().unwrap() {
-            let inside = folder(&package).starts_with(&crates);
+            let inside = directory(&package).starts_with(&crates);
             assert_eq!(is_public(&package), inside, "{}", package["name"]);
         }
     }
@@ -94,7 +94,10 @@ mod tests {
                 "{name}"
             );
             for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
-                assert!(folder(package).join(file).is_file(), "{name} has no {file}");
+                assert!(
+                    directory(package).join(file).is_file(),
+                    "{name} has no {file}"
+                );
             }
         }
     }
@@ -119,13 +122,13 @@ mod tests {
     fn examples_of_readmes_are_tested() {
         let mut examples = 0;
         for package in packages().unwrap().iter().filter(|it| is_public(it)) {
-            let folder = folder(package);
-            let readme = fs::read_to_string(folder.join("README.md")).unwrap();
+            let directory = directory(package);
+            let readme = fs::read_to_string(directory.join("README.md")).unwrap();
             let Some((_, rest)) = readme.split_once("```rust\n") else {
                 continue;
             };
             let (example, _) = rest.split_once("```").unwrap();
-            let documentation = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+            let documentation = fs::read_to_string(directory.join("src/lib.rs")).unwrap();
             let documentation: String = (documentation.lines())
                 .filter_map(|line| line.strip_prefix("//!"))
                 .map(|line| line.strip_prefix(' ').unwrap_or(line))

@@ -561,17 +561,17 @@ fn failures(output: &str) -> String {
 
 /// The files in which tests record skips, one per command; removed at the end.
 struct Outcomes {
-    folder: PathBuf,
+    directory: PathBuf,
     count: AtomicUsize,
 }
 
 impl Outcomes {
     fn new() -> Result<Outcomes> {
-        let folder = workspace::target().join(format!("outcomes-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{} cannot be created", folder.display()))?;
+        let directory = workspace::target().join(format!("outcomes-{}", std::process::id()));
+        std::fs::create_dir_all(&directory)
+            .with_context(|| format!("{} cannot be created", directory.display()))?;
         Ok(Outcomes {
-            folder,
+            directory,
             count: AtomicUsize::new(0),
         })
     }
@@ -579,14 +579,14 @@ impl Outcomes {
     /// Returns the path of a new file.
     fn next(&self) -> PathBuf {
         let number = self.count.fetch_add(1, Relaxed);
-        self.folder.join(number.to_string())
+        self.directory.join(number.to_string())
     }
 
     /// Counts the tests that skipped themselves, which test programs count as passed, and prints
     /// the reasons.
     fn take(self, total: &mut Total) -> Result<()> {
         let mut reasons = BTreeMap::new();
-        for file in std::fs::read_dir(&self.folder)? {
+        for file in std::fs::read_dir(&self.directory)? {
             let skipped = skipped(&std::fs::read_to_string(file?.path())?);
             total.skip(skipped.len() as u64);
             for reason in skipped.into_values() {
@@ -605,7 +605,7 @@ impl Outcomes {
 
 impl Drop for Outcomes {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }
 

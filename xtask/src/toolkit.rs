@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 /// Returns the directory for fetched files. It is independent of `CARGO_TARGET_DIR`, because
 /// `cuda_builder` and the tests of `nvvm` search here.
-pub fn folder() -> PathBuf {
+pub fn directory() -> PathBuf {
     workspace::root().join("target/cuda")
 }
 
 /// Locates the files.
 pub fn find() -> Toolkit {
-    cuda_toolkit::find(&[folder()])
+    cuda_toolkit::find(&[directory()])
 }
 
 /// Locates the files, and fetches missing ones.
@@ -23,12 +23,12 @@ pub fn ensure() -> Result<Toolkit> {
     if missing.is_empty() {
         return Ok(found);
     }
-    cuda_toolkit::fetch(&missing, &folder())?;
+    cuda_toolkit::fetch(&missing, &directory())?;
     let found = find();
     if let Some(part) = found.missing().next() {
         bail!(
             "the packages that pip fetched into {} lack {part}\nhelp: set CUDA_HOME to a CUDA toolkit",
-            folder().display()
+            directory().display()
         );
     }
     Ok(found)

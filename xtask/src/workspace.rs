@@ -32,7 +32,7 @@ pub fn root() -> &'static Path {
 /// Returns cargo's target directory.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => std::path::absolute(&folder).unwrap_or_else(|_| folder.into()),
+        Some(directory) => std::path::absolute(&directory).unwrap_or_else(|_| directory.into()),
         None => root().join("target"),
     }
 }
@@ -134,10 +134,10 @@ pub fn sysroot() -> Option<PathBuf> {
 /// Returns the names of the workspace's examples. The single-source examples, which `cargo cuda`
 /// builds, are a separate workspace.
 pub fn examples() -> Result<Vec<String>> {
-    let folder = root().join("examples");
-    let single_source = folder.join("single_source");
-    let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("the directory {} cannot be read", folder.display()))?;
+    let directory = root().join("examples");
+    let single_source = directory.join("single_source");
+    let entries = std::fs::read_dir(&directory)
+        .with_context(|| format!("the directory {} cannot be read", directory.display()))?;
     let mut names: Vec<String> = entries
         .flatten()
         .filter(|entry| entry.path().join("Cargo.toml").exists() && entry.path() != single_source)

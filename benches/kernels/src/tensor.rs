@@ -2,7 +2,7 @@
 
 use cuda_std::AnyBits;
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
-use cuda_std::halves::Bf16;
+use cuda_std::half::Bf16;
 use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;

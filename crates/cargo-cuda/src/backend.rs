@@ -86,9 +86,10 @@ mod tests {
 
     #[test]
     fn a_record_holds_until_a_source_changes() {
-        let folder = std::env::temp_dir().join(format!("cargo-cuda-record-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = |name: &str| folder.join(name);
+        let directory =
+            std::env::temp_dir().join(format!("cargo-cuda-record-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let path = |name: &str| directory.join(name);
         for name in ["dylib", "source"] {
             fs::write(path(name), "").unwrap();
         }
@@ -107,6 +108,6 @@ mod tests {
         touch("source", now);
         fs::remove_file(path("dylib")).unwrap();
         assert_eq!(recorded(&path("record")), None);
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

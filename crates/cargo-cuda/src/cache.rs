@@ -13,10 +13,10 @@ pub fn root() -> Result<PathBuf> {
     })
 }
 
-/// Waits until no other process has the lock of `folder`, which it creates. The lock ends with the
+/// Waits until no other process has the lock of `directory`, which it creates. The lock ends with the
 /// file.
-pub fn lock(folder: &Path) -> Result<File> {
-    let path = folder.with_extension("lock");
+pub fn lock(directory: &Path) -> Result<File> {
+    let path = directory.with_extension("lock");
     let locked = || {
         std::fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
         let file = File::create(&path)?;
@@ -27,10 +27,10 @@ pub fn lock(folder: &Path) -> Result<File> {
 }
 
 /// Removes a directory, if it exists.
-pub fn remove(folder: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(folder) {
+pub fn remove(directory: &Path) -> Result<()> {
+    match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove `{}`", folder.display()))
+            Err(error).with_context(|| format!("cannot remove `{}`", directory.display()))
         }
         _ => Ok(()),
     }

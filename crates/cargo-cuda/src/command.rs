@@ -389,11 +389,11 @@ pub fn toolkit(backend: Option<&Path>) -> Result<Toolkit> {
 
 /// The directory `cuda` near the backend, in which the backend searches.
 fn beside(backend: &Path) -> Option<PathBuf> {
-    let mut folders = backend
+    let mut directories = backend
         .ancestors()
         .skip(1)
-        .map(|folder| folder.join("cuda"));
-    folders.find(|folder| folder.is_dir())
+        .map(|directory| directory.join("cuda"));
+    directories.find(|directory| directory.is_dir())
 }
 
 /// Finds libnvvm and libdevice, or fetches them. Returns a value for `CUDA_HOME` if the backend
@@ -407,13 +407,13 @@ fn libnvvm(backend: &Path, consent: Consent) -> Result<Option<PathBuf>> {
     };
     let mut found = toolkit(Some(backend))?;
     if !missing(&found).is_empty() {
-        let folder = cache::root()?.join("cuda");
+        let directory = cache::root()?.join("cuda");
         consent.ask(
             "libnvvm, NVIDIA's compiler, was not found; CUDA_HOME can name a CUDA toolkit",
-            &format!("Fetch it with pip into {}", folder.display()),
+            &format!("Fetch it with pip into {}", directory.display()),
         )?;
         std::fs::create_dir_all(cache::root()?)?;
-        cuda_toolkit::fetch(&missing(&found), &folder)?;
+        cuda_toolkit::fetch(&missing(&found), &directory)?;
         found = toolkit(Some(backend))?;
         if let Some(part) = missing(&found).first() {
             bail!("{part} is not in what pip fetched; set CUDA_HOME to a CUDA toolkit that has it");

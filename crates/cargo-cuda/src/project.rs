@@ -65,25 +65,26 @@ pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCo
             .is_some_and(|option: String| value_options.contains(&option.as_str()));
         !text.starts_with('-') && !is_value
     });
-    let Some(folder) = name.map(PathBuf::from) else {
+    let Some(directory) = name.map(PathBuf::from) else {
         bail!("no name for the new package\nhelp: cargo cuda new NAME");
     };
     cargo(toolchain, Path::new("."), "new", &arguments)?;
-    write(&folder.join("src/main.rs"), MAIN)?;
-    prepare(toolchain, &folder, &source)?;
-    eprintln!("help: `cd {}`, then `cargo run`", folder.display());
+    write(&directory.join("src/main.rs"), MAIN)?;
+    prepare(toolchain, &directory, &source)?;
+    eprintln!("help: `cd {}`, then `cargo run`", directory.display());
     Ok(ExitCode::SUCCESS)
 }
 
 /// `cargo cuda init`, in a directory with or without a package.
 pub fn init(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
     let source = Source::take(&mut arguments)?;
-    let folder = Path::new(".");
-    if !folder.join("Cargo.toml").exists() {
-        let had_main = folder.join("src/main.rs").exists() || folder.join("src/lib.rs").exists();
-        cargo(toolchain, folder, "init", &arguments)?;
-        if !had_main && folder.join("src/main.rs").exists() {
-            write(&folder.join("src/main.rs"), MAIN)?;
+    let directory = Path::new(".");
+    if !directory.join("Cargo.toml").exists() {
+        let had_main =
+            directory.join("src/main.rs").exists() || directory.join("src/lib.rs").exists();
+        cargo(toolchain, directory, "init", &arguments)?;
+        if !had_main && directory.join("src/main.rs").exists() {
+            write(&directory.join("src/main.rs"), MAIN)?;
         }
     } else if let Some(unexpected) = arguments.first() {
         bail!(
@@ -91,7 +92,7 @@ pub fn init(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitC
             unexpected.display()
         );
     }
-    prepare(toolchain, folder, &source)?;
+    prepare(toolchain, directory, &source)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,9 +133,14 @@ impl Source {
     }
 }
 
-fn cargo(toolchain: &Toolchain, folder: &Path, name: &str, arguments: &[OsString]) -> Result<()> {
+fn cargo(
+    toolchain: &Toolchain,
+    directory: &Path,
+    name: &str,
+    arguments: &[OsString],
+) -> Result<()> {
     let mut command = Command::new(toolchain.cargo());
-    command.current_dir(folder).arg(name).args(arguments);
+    command.current_dir(directory).arg(name).args(arguments);
     let status = command.status().context("cannot run cargo")?;
     if !status.success() {
         bail!("`cargo {name}` failed; its message is above");
@@ -143,12 +149,12 @@ fn cargo(toolchain: &Toolchain, folder: &Path, name: &str, arguments: &[OsString
 }
 
 /// Writes the dependencies, the toolchain and cargo's configuration.
-fn prepare(_toolchain: &Toolchain, folder: &Path, source: &Source) -> Result<()> {
-    let manifest = folder.join("Cargo.toml");
+fn prepare(_toolchain: &Toolchain, directory: &Path, source: &Source) -> Result<()> {
+    let manifest = directory.join("Cargo.toml");
     edit(&manifest, |text| with_dependencies(text, source))?;
     // A member of a workspace builds from the workspace's directory too.
-    edit(&folder.join("rust-toolchain.toml"), with_toolchain)?;
-    edit(&folder.join(".cargo/config.toml"), with_config)
+    edit(&directory.join("rust-toolchain.toml"), with_toolchain)?;
+    edit(&directory.join(".cargo/config.toml"), with_config)
 }
 
 /// Changes a file, or creates it.
@@ -166,7 +172,7 @@ fn edit(path: &Path, change: impl FnOnce(&str) -> Result<String>) -> Result<()> 
 
 fn write(path: &Path, text: &str) -> Result<()> {
     let written = match path.parent() {
-        Some(folder) => fs::create_dir_all(folder).and_then(|()| fs::write(path, text)),
+        Some(directory) => fs::create_dir_all(directory).and_then(|()| fs::write(path, text)),
         None => fs::write(path, text),
     };
     written.with_context(|| format!("cannot write `{}`", path.display()))

@@ -47,7 +47,7 @@ pub fn toolchain_root(rustc: &OsStr) -> Result<PathBuf> {
 }
 
 /// Returns the directory in the cache for a toolchain.
-pub fn folder(root: &Path) -> Result<PathBuf> {
+pub fn directory(root: &Path) -> Result<PathBuf> {
     Ok(cache::root()?.join("single-source").join(key(root)))
 }
 
@@ -60,7 +60,7 @@ pub fn key(root: &Path) -> String {
 
 /// Returns the directory to pass as `--sysroot`, which may not exist.
 pub fn path(root: &Path) -> Result<PathBuf> {
-    Ok(folder(root)?.join("sysroot"))
+    Ok(directory(root)?.join("sysroot"))
 }
 
 /// Returns the target triple of the toolchain at `root`.
@@ -78,11 +78,11 @@ fn rustc(root: &Path) -> PathBuf {
 
 /// Returns the sysroot for a toolchain if it has been built.
 pub fn find(root: &Path) -> Result<Option<Sysroot>> {
-    let folder = folder(root)?;
+    let directory = directory(root)?;
     // It is written last.
-    let host = fs::read_to_string(folder.join("host")).ok();
+    let host = fs::read_to_string(directory.join("host")).ok();
     Ok(host.map(|host| Sysroot {
-        path: folder.join("sysroot"),
+        path: directory.join("sysroot"),
         host,
     }))
 }
@@ -93,8 +93,8 @@ pub fn ensure(root: &Path) -> Result<Sysroot> {
         return Ok(sysroot);
     }
     let toolchain = pinned(rustc(root).as_os_str())?;
-    let folder = folder(root)?;
-    let _lock = cache::lock(&folder)?;
+    let directory = directory(root)?;
+    let _lock = cache::lock(&directory)?;
     if let Some(sysroot) = find(root)? {
         return Ok(sysroot);
     }
@@ -103,17 +103,17 @@ pub fn ensure(root: &Path) -> Result<Sysroot> {
         "Building the standard library with MIR (once per toolchain, about 90 seconds)",
     );
     let (host, commit) = host_and_commit(&toolchain)?;
-    let build = folder.with_extension("build");
+    let build = directory.with_extension("build");
     cache::remove(&build)?;
-    cache::remove(&folder)?;
+    cache::remove(&directory)?;
     compile(&toolchain, root, &host, &commit, &build)?;
-    assemble(root, &host, &build, &folder)
-        .with_context(|| format!("cannot write the sysroot `{}`", folder.display()))?;
+    assemble(root, &host, &build, &directory)
+        .with_context(|| format!("cannot write the sysroot `{}`", directory.display()))?;
     cache::remove(&build)?;
-    fs::write(folder.join("host"), &host)
-        .with_context(|| format!("cannot write to `{}`", folder.display()))?;
+    fs::write(directory.join("host"), &host)
+        .with_context(|| format!("cannot write to `{}`", directory.display()))?;
     Ok(Sysroot {
-        path: folder.join("sysroot"),
+        path: directory.join("sysroot"),
         host,
     })
 }
@@ -191,9 +191,9 @@ fn compile(
 }
 
 /// Puts the sysroot together: links to the toolchain, and the new standard library.
-fn assemble(root: &Path, host: &str, build: &Path, folder: &Path) -> std::io::Result<()> {
+fn assemble(root: &Path, host: &str, build: &Path, directory: &Path) -> std::io::Result<()> {
     let mut from = root.to_path_buf();
-    let mut to = folder.join("sysroot");
+    let mut to = directory.join("sysroot");
     for name in ["lib", "rustlib", host, "lib"] {
         fs::create_dir_all(&to)?;
         link_entries(&from, &to, |entry| entry != name)?;

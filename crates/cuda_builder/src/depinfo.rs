@@ -10,7 +10,7 @@ pub(crate) fn read_beside(artifact: &Path) -> Result<Vec<PathBuf>, Error> {
     let path = artifact.with_extension("d");
     let text =
         fs::read_to_string(&path).map_err(Error::io(format!("read `{}`", path.display())))?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let directory = path.parent().unwrap_or(Path::new(""));
     Ok(parse(&text)
         .into_iter()
         .filter(|file| {
@@ -20,7 +20,7 @@ pub(crate) fn read_beside(artifact: &Path) -> Result<Vec<PathBuf>, Error> {
                 Some("rlib" | "rmeta" | "so" | "dylib" | "dll" | "a")
             )
         })
-        .map(|file| folder.join(file))
+        .map(|file| directory.join(file))
         .collect())
 }
 

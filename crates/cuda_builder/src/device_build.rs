@@ -69,10 +69,10 @@ pub(crate) fn build(options: &CudaBuilder) -> Result<Output, Error> {
         .filter(|krate| krate.join("Cargo.toml").is_file())
         .ok_or_else(|| Error::NoCrate(options.krate.clone()))?;
     let toolchain = Toolchain::find()?;
-    let target = target_folder(options, &krate);
+    let target = target_directory(options, &krate);
     let toolkit = find_toolkit(options, &target)?;
     let mut progress = Progress::from_environment();
-    let cache = cache_folder(options);
+    let cache = cache_directory(options);
     let artifacts = cache.as_deref().unwrap_or(&target);
     let backend = backend::find(&toolchain, artifacts, &mut progress)?;
     let mut session = Session {
@@ -163,11 +163,11 @@ impl Session<'_> {
         own.extend(self.dump_flags(arch)?);
         let key = self.key(arch, &shared);
         // The names of cargo's final artifacts have no hash, so each crate has its own directory.
-        let folder = self.target.join("cuda-builder").join(&key);
-        let folder = folder.join(self.name_of_crate());
+        let directory = self.target.join("cuda-builder").join(&key);
+        let directory = directory.join(self.name_of_crate());
         // Locked until the result is copied: another build script may build the same crate with
         // other flags in the same directory.
-        let _lock = lock(&folder)?;
+        let _lock = lock(&directory)?;
         let build_dir = self.cache.as_ref().unwrap_or(&self.target);
         let mut build_dir = build_dir.join("device").join(&key);
         // Cargo's hashes contain a package's path within its workspace only, so two workspaces must
@@ -183,7 +183,7 @@ impl Session<'_> {
                 "cuda_builder: compiling core and alloc for {arch} (once per user, about 20 seconds)"
             ));
         }
-        let mut command = self.command(&folder, &shared, &own);
+        let mut command = self.command(&directory, &shared, &own);
         // The names of intermediate artifacts have hashes that depend on the paths of their
         // packages, so `core` and `alloc` can be shared.
         command.env("CARGO_BUILD_BUILD_DIR", &build_dir);
@@ -207,7 +207,9 @@ impl Session<'_> {
             .find(|file| file.extension().is_some_and(|extension| extension == "ptx"))
             .ok_or_else(|| Error::NoPtx(self.krate.clone()))?;
         self.watch.extend(depinfo::read_beside(ptx)?);
-        let own = folder.join("cuda_builder").join(self.hash_of_options(&own));
+        let own = directory
+            .join("cuda_builder")
+            .join(self.hash_of_options(&own));
         let copy = own.join(ptx.file_name().unwrap_or_default());
         output::copy_if_different(ptx, &copy)?;
         Ok(copy)
@@ -215,16 +217,17 @@ impl Session<'_> {
 
     /// The flags by which the backend and rustc write their stages, if [`DUMP_VARIABLE`] is set.
     fn dump_flags(&self, arch: Arch) -> Result<Vec<String>, Error> {
-        let Some(folder) = std::env::var_os(DUMP_VARIABLE).filter(|value| !value.is_empty()) else {
+        let Some(directory) = std::env::var_os(DUMP_VARIABLE).filter(|value| !value.is_empty())
+        else {
             return Ok(Vec::new());
         };
-        let folder = Path::new(&folder).join(arch.sm());
-        let text = folder.to_string_lossy();
+        let directory = Path::new(&directory).join(arch.sm());
+        let text = directory.to_string_lossy();
         // The backend's options are separated by white space.
         if text.contains(char::is_whitespace) {
-            return Err(Error::SpaceInPath(folder));
+            return Err(Error::SpaceInPath(directory));
         }
-        let created = std::fs::create_dir_all(&folder);
+        let created = std::fs::create_dir_all(&directory);
         created.map_err(Error::io(format!("create the directory `{text}`")))?;
         let name = self.krate.file_name().unwrap_or_default().to_string_lossy();
         Ok(vec![
@@ -273,7 +276,7 @@ impl Session<'_> {
     }
 
     /// The inner cargo's command line.
-    fn command(&self, folder: &Path, shared: &[String], own: &[String]) -> Command {
+    fn command(&self, directory: &Path, shared: &[String], own: &[String]) -> Command {
         let options = self.options;
         let mut command = Command::new(self.toolchain.cargo());
         environment::clean(&mut command);
@@ -292,7 +295,7 @@ impl Session<'_> {
             .arg("--manifest-path")
             .arg(self.krate.join("Cargo.toml"))
             .arg("--target-dir")
-            .arg(folder);
+            .arg(directory);
         if self.profile == Profile::Release {
             command.arg("--release");
         }
@@ -420,7 +423,7 @@ impl Session<'_> {
         let lock = self
             .krate
             .ancestors()
-            .map(|folder| folder.join("Cargo.lock"))
+            .map(|directory| directory.join("Cargo.lock"))
             .find(|lock| lock.exists());
         for file in self.watch.iter().cloned().chain(lock) {
             // Cargo always reruns the script if a watched file does not exist.
@@ -432,21 +435,21 @@ impl Session<'_> {
 }
 
 /// Returns a directory's name with a hash of its path.
-fn name_of(folder: &Path) -> String {
+fn name_of(directory: &Path) -> String {
     let mut hasher = DefaultHasher::new();
-    folder.hash(&mut hasher);
-    let name = folder.file_name().unwrap_or_default();
+    directory.hash(&mut hasher);
+    let name = directory.file_name().unwrap_or_default();
     format!("{}-{:016x}", name.to_string_lossy(), hasher.finish())
 }
 
 /// Waits until no other build script uses a directory. Closing the file releases the lock.
-fn lock(folder: &Path) -> Result<File, Error> {
+fn lock(directory: &Path) -> Result<File, Error> {
     let failed = |source| Error::Io {
-        action: format!("lock `{}`", folder.display()),
+        action: format!("lock `{}`", directory.display()),
         source,
     };
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    let file = File::create(folder.join(".cuda_builder-lock")).map_err(failed)?;
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    let file = File::create(directory.join(".cuda_builder-lock")).map_err(failed)?;
     file.lock().map_err(failed)?;
     Ok(file)
 }
@@ -521,28 +524,28 @@ fn who_turned_on_std(tree: &str, package: &str) -> Vec<String> {
 
 /// Returns the user's cache of the backend, `core` and `alloc`, which all projects share. `None`
 /// selects the target directory, as when the user set that directory or a backend.
-fn cache_folder(options: &CudaBuilder) -> Option<PathBuf> {
+fn cache_directory(options: &CudaBuilder) -> Option<PathBuf> {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let variable = cuda_toolkit::CACHE_VARIABLE;
     tell_cargo(&format!("rerun-if-env-changed={variable}"));
     if !is_set(variable) && (options.target_dir.is_some() || is_set(backend::VARIABLE)) {
         return None;
     }
-    let folder = cuda_toolkit::user_cache()?;
-    std::fs::create_dir_all(&folder).ok()?;
-    Some(folder)
+    let directory = cuda_toolkit::user_cache()?;
+    std::fs::create_dir_all(&directory).ok()?;
+    Some(directory)
 }
 
 /// Reads the `Cargo.toml` of a directory; empty if there is none.
-fn manifest_of(folder: &Path) -> String {
-    std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default()
+fn manifest_of(directory: &Path) -> String {
+    std::fs::read_to_string(directory.join("Cargo.toml")).unwrap_or_default()
 }
 
 /// Returns a name for the workspace of a GPU crate; `None` if the crate is certainly its only
 /// package.
 fn name_of_workspace(krate: &Path, toolchain: &Toolchain) -> Option<String> {
     let mut above = krate.ancestors().skip(1);
-    let root = if above.any(|folder| manifest_of(folder).contains("[workspace")) {
+    let root = if above.any(|directory| manifest_of(directory).contains("[workspace")) {
         workspace_root(krate, toolchain)
     } else {
         krate.to_path_buf()
@@ -583,7 +586,7 @@ fn remap_flag(krate: &Path) -> Option<String> {
     let manifest = manifest.canonicalize().ok()?;
     let root = manifest
         .ancestors()
-        .find(|folder| folder.join("Cargo.lock").exists())
+        .find(|directory| directory.join("Cargo.lock").exists())
         .unwrap_or(&manifest);
     let relative = krate.strip_prefix(root).ok()?;
     let to = relative.join("src");
@@ -591,16 +594,16 @@ fn remap_flag(krate: &Path) -> Option<String> {
 }
 
 /// Returns the directory for build artifacts.
-fn target_folder(options: &CudaBuilder, krate: &Path) -> PathBuf {
-    if let Some(folder) = &options.target_dir {
-        return std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+fn target_directory(options: &CudaBuilder, krate: &Path) -> PathBuf {
+    if let Some(directory) = &options.target_dir {
+        return std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     }
     if let Some(out_dir) = std::env::var_os("OUT_DIR") {
         let out_dir = PathBuf::from(out_dir);
         return target_of(&out_dir).unwrap_or(&out_dir).to_path_buf();
     }
     match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => PathBuf::from(folder),
+        Some(directory) => PathBuf::from(directory),
         None => krate.join("target"),
     }
 }
@@ -609,10 +612,10 @@ fn target_folder(options: &CudaBuilder, krate: &Path) -> PathBuf {
 /// directory that it created with `CACHEDIR.TAG`, and caches information about rustc there. The
 /// depth of `OUT_DIR` depends on cargo's version and on `--target`.
 pub(crate) fn target_of(out_dir: &Path) -> Option<&Path> {
-    out_dir.ancestors().find(|folder| {
+    out_dir.ancestors().find(|directory| {
         ["CACHEDIR.TAG", ".rustc_info.json"]
             .iter()
-            .any(|file| folder.join(file).exists())
+            .any(|file| directory.join(file).exists())
     })
 }
 
@@ -628,20 +631,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn crates_of_one_workspace_share_a_build_folder() {
+    fn crates_of_one_workspace_share_a_build_directory() {
         let Ok(toolchain) = Toolchain::find() else {
             return test_outcome::skip("no toolchain");
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().unwrap();
-        let name = |folder: &str| name_of_workspace(&root.join(folder), &toolchain);
+        let name = |directory: &str| name_of_workspace(&root.join(directory), &toolchain);
         assert_eq!(name("examples/vecadd/kernels"), Some(name_of(&root)));
         assert_eq!(name("tests/run/kernels"), Some(name_of(&root)));
         // Members of other workspaces may have the same paths and names.
-        let folder = std::env::temp_dir().join(format!("workspaces-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
+        let directory = std::env::temp_dir().join(format!("workspaces-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&directory);
         let write = |file: &str, text: &str| {
-            let path = folder.join(file);
+            let path = directory.join(file);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
@@ -655,12 +658,12 @@ mod tests {
             write(&format!("{workspace}/kernels/src/lib.rs"), "");
         }
         write("alone/Cargo.toml", package);
-        let folder = folder.canonicalize().unwrap();
-        let name = |name: &str| name_of_workspace(&folder.join(name), &toolchain);
-        assert_eq!(name("a/kernels"), Some(name_of(&folder.join("a"))));
+        let directory = directory.canonicalize().unwrap();
+        let name = |name: &str| name_of_workspace(&directory.join(name), &toolchain);
+        assert_eq!(name("a/kernels"), Some(name_of(&directory.join("a"))));
         assert_ne!(name("a/kernels"), name("b/kernels"));
         assert_eq!(name("alone"), None);
-        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn artifacts_are_those_of_one_package() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR"));
         let [own, dependency] =
-            ["Cargo.toml", "../ptx/Cargo.toml"].map(|manifest| folder.join(manifest));
+            ["Cargo.toml", "../ptx/Cargo.toml"].map(|manifest| directory.join(manifest));
         let files = |name: &str| vec![PathBuf::from(name)];
         let report = Report {
             crates: vec![

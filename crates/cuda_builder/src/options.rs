@@ -246,8 +246,8 @@ impl CudaBuilder {
 
     /// Searches this CUDA toolkit for libnvvm and libdevice first.
     #[must_use]
-    pub fn cuda(self, folder: impl AsRef<Path>) -> Self {
-        self.backend_option("cuda", absolute(folder.as_ref()))
+    pub fn cuda(self, directory: impl AsRef<Path>) -> Self {
+        self.backend_option("cuda", absolute(directory.as_ref()))
     }
 
     /// Sets the recursion depth that the stack of kernels provides for. The default is 64, but at
@@ -301,8 +301,8 @@ impl CudaBuilder {
 
     /// Writes the output of every stage of the backend to a directory.
     #[must_use]
-    pub fn dump(self, folder: impl AsRef<Path>) -> Self {
-        self.backend_option("dump", absolute(folder.as_ref()))
+    pub fn dump(self, directory: impl AsRef<Path>) -> Self {
+        self.backend_option("dump", absolute(directory.as_ref()))
     }
 
     /// Passes an option to the backend: `backend_option("fma", "off")` is
@@ -346,8 +346,8 @@ impl CudaBuilder {
     /// Sets the directory for build artifacts. The default is the build script's target directory,
     /// or that of the GPU crate outside a build script.
     #[must_use]
-    pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
-        self.target_dir = Some(folder.as_ref().to_path_buf());
+    pub fn target_dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(directory.as_ref().to_path_buf());
         self
     }
 
@@ -368,8 +368,8 @@ fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-fn absolute(folder: &Path) -> PathBuf {
-    std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf())
+fn absolute(directory: &Path) -> PathBuf {
+    std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf())
 }
 
 /// Formats the value of an option that is a number of bytes or `off`.

@@ -72,10 +72,13 @@ pub(crate) fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
     if fs::read(to).is_ok_and(|present| present == content) {
         return Ok(());
     }
-    if let Some(folder) = to.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(Error::io(format!(
+    if let Some(directory) = to
+        .parent()
+        .filter(|directory| !directory.as_os_str().is_empty())
+    {
+        fs::create_dir_all(directory).map_err(Error::io(format!(
             "create the directory `{}`",
-            folder.display()
+            directory.display()
         )))?;
     }
     fs::write(to, content).map_err(Error::io(format!("write `{}`", to.display())))
@@ -98,10 +101,11 @@ mod tests {
 
     #[test]
     fn an_equal_file_is_not_written() {
-        let folder = std::env::temp_dir().join(format!("cuda_builder-copy-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        let (from, to) = (folder.join("a"), folder.join("sub/b"));
+        let directory =
+            std::env::temp_dir().join(format!("cuda_builder-copy-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        let (from, to) = (directory.join("a"), directory.join("sub/b"));
         fs::write(&from, "one").unwrap();
         copy_if_different(&from, &to).unwrap();
         let old = fs::File::open(&to).unwrap();
@@ -117,6 +121,6 @@ mod tests {
         fs::write(&from, "two").unwrap();
         copy_if_different(&from, &to).unwrap();
         assert_eq!(fs::read_to_string(&to).unwrap(), "two");
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

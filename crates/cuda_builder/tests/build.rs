@@ -28,15 +28,15 @@ struct Crate(PathBuf);
 
 impl Crate {
     fn new(name: &str, source: &str) -> Crate {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("src")).unwrap();
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(directory.join("src")).unwrap();
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
              [features]\nlouder = []\n\n[workspace]\n"
         );
-        fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-        let krate = Crate(folder);
+        fs::write(directory.join("Cargo.toml"), manifest).unwrap();
+        let krate = Crate(directory);
         krate.write(source);
         krate
     }
@@ -213,7 +213,7 @@ fn an_architecture_that_nobody_knows() {
 }
 
 #[test]
-fn a_folder_without_a_crate() {
+fn a_directory_without_a_crate() {
     let error = CudaBuilder::new("nonexistent/kernels").build().unwrap_err();
     assert!(matches!(error, Error::NoCrate(_)));
     assert_eq!(

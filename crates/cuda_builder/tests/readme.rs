@@ -37,7 +37,7 @@ fn with_paths(manifest: &str, root: &Path) -> String {
 }
 
 struct Project {
-    folder: PathBuf,
+    directory: PathBuf,
     target: PathBuf,
 }
 
@@ -50,10 +50,10 @@ impl Project {
             .map(|page| fs::read_to_string(root.join(page)).unwrap())
             .concat();
         // Outside this workspace, whose profiles and lock file would apply to it.
-        let folder = std::env::temp_dir().join(format!("readme-{}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("readme-{}", std::process::id()));
         let project = Project {
-            target: folder.join("target"),
-            folder: folder.join(name),
+            target: directory.join("target"),
+            directory: directory.join(name),
         };
         let manifests = ["\n[build-dependencies]", "\n[dependencies]\ncuda_std"];
         let [host, kernels] = manifests.map(|has| with_paths(&block(&pages, has), &root));
@@ -63,21 +63,21 @@ impl Project {
         project.write("src/main.rs", &block(&pages, "fn main() -> Result<(), Box"));
         project.write("kernels/src/lib.rs", &block(&pages, "#![no_std]"));
         // The dependency versions that this repository is tested with.
-        for folder in ["", "kernels/"] {
+        for directory in ["", "kernels/"] {
             let lock = fs::read_to_string(root.join("Cargo.lock")).unwrap();
-            project.write(&format!("{folder}Cargo.lock"), &lock);
+            project.write(&format!("{directory}Cargo.lock"), &lock);
         }
         project
     }
 
     fn write(&self, file: &str, text: &str) {
-        let path = self.folder.join(file);
+        let path = self.directory.join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
     fn replace(&self, file: &str, old: &str, new: &str) {
-        let text = fs::read_to_string(self.folder.join(file)).unwrap();
+        let text = fs::read_to_string(self.directory.join(file)).unwrap();
         assert!(text.contains(old), "{text}");
         self.write(file, &text.replace(old, new));
     }
@@ -89,7 +89,7 @@ impl Project {
         let mut command = Command::new(cargo);
         command
             .args(["run", "--quiet"])
-            .current_dir(&self.folder)
+            .current_dir(&self.directory)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CUST_DEVICE", "emulator");
         // Variables of this test's own package.
@@ -141,5 +141,5 @@ fn the_steps_of_the_readme_work() {
         "{stderr}"
     );
     assert!(stderr.matches("rerun-if-changed").count() < 4, "{stderr}");
-    fs::remove_dir_all(first.folder.parent().unwrap()).unwrap();
+    fs::remove_dir_all(first.directory.parent().unwrap()).unwrap();
 }

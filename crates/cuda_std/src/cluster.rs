@@ -9,7 +9,7 @@
 //! /// Each block's rank, read from the next block's shared memory.
 //! #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 //! #[kernel]
-//! pub unsafe fn neighbours(to: *mut u32) {
+//! pub unsafe fn neighbors(to: *mut u32) {
 //!     let mine = shared_array![u32; 1];
 //!     unsafe {
 //!         *mine = cluster::block_rank();

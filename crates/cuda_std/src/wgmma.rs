@@ -6,7 +6,7 @@
 //! ```
 //! # #[cfg(feature = "wgmma")] mod m {
 //! use cuda_std::copy;
-//! use cuda_std::halves::F16;
+//! use cuda_std::half::F16;
 //! use cuda_std::intrinsics::wgmma as rows;
 //! use cuda_std::prelude::*;
 //! use cuda_std::wgmma::{self, Descriptor, Swizzle};

@@ -80,7 +80,7 @@ fn the_rest_works_on_the_host() {
     assert_eq!(GpuFloat::rem_euclid(-5.5f64, 2.0), 0.5);
     assert_eq!(FloatExt::rsqrt(4.0f64), 0.5);
     assert_eq!(cuda_std::float::fast::exp(0.0), 1.0);
-    let x = cuda_std::halves::F16::from_f32(1.5);
+    let x = cuda_std::half::F16::from_f32(1.5);
     assert_eq!((x + x).to_f32(), 3.0);
     // The prelude's macros are the standard library's.
     println!("printed");

@@ -100,12 +100,12 @@ fn every_row_assembles() {
             }
         }
     }
-    let folder = std::env::temp_dir().join(format!("intrinsics-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let directory = std::env::temp_dir().join(format!("intrinsics-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
     let mut failures = String::new();
     for (arch, module) in &modules {
-        let file = folder.join(format!("{}.ptx", arch.sm()));
-        let made = folder.join("made.cubin");
+        let file = directory.join(format!("{}.ptx", arch.sm()));
+        let made = directory.join("made.cubin");
         std::fs::write(&file, module).unwrap();
         let output = Command::new(&ptxas.path)
             .args(["-c", "-O1", "-o"])
@@ -134,7 +134,7 @@ fn every_row_assembles() {
             );
         }
     }
-    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
     assert!(failures.is_empty(), "{failures}");
 }
 

@@ -29,12 +29,12 @@ fn package(part: Part) -> &'static str {
     }
 }
 
-/// Fetches parts into `folder` with pip, which shows its progress on standard error.
+/// Fetches parts into `directory` with pip, which shows its progress on standard error.
 ///
 /// # Errors
 ///
-/// Returns an error if there is no pip, if pip fails, or if `folder` cannot be written.
-pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
+/// Returns an error if there is no pip, if pip fails, or if `directory` cannot be written.
+pub fn fetch(parts: &[Part], directory: &Path) -> Result<(), FetchError> {
     let mut packages: Vec<String> = parts
         .iter()
         .map(|&part| format!("{}=={VERSION}", package(part)))
@@ -49,9 +49,9 @@ pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
             parts.join(", ")
         )));
     };
-    eprintln!("Fetching {wanted} into {}", folder.display());
+    eprintln!("Fetching {wanted} into {}", directory.display());
     // Into a separate directory first, so that an interrupted run leaves no partial files.
-    let partial = folder.with_extension("partial");
+    let partial = directory.with_extension("partial");
     remove(&partial)?;
     let status = Command::new(pip[0])
         .args(&pip[1..])
@@ -75,8 +75,8 @@ pub fn fetch(parts: &[Part], folder: &Path) -> Result<(), FetchError> {
              {PIP_COMMAND} DIR"
         )));
     }
-    merge(&partial, folder).map_err(|error| {
-        let (from, to) = (partial.display(), folder.display());
+    merge(&partial, directory).map_err(|error| {
+        let (from, to) = (partial.display(), directory.display());
         FetchError(format!("cannot move {from} to {to}: {error}"))
     })?;
     remove(&partial)
@@ -94,11 +94,11 @@ fn merge(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-fn remove(folder: &Path) -> Result<(), FetchError> {
-    match std::fs::remove_dir_all(folder) {
+fn remove(directory: &Path) -> Result<(), FetchError> {
+    match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FetchError(format!(
             "cannot remove {}: {error}",
-            folder.display()
+            directory.display()
         ))),
         _ => Ok(()),
     }

@@ -48,8 +48,8 @@ pub const CACHE_VARIABLE: &str = "CUDA_BUILDER_CACHE";
 /// [`CACHE_VARIABLE`] names, otherwise `rust-nvvm` in `XDG_CACHE_HOME`, in `LOCALAPPDATA` (Windows)
 /// or in `~/.cache`. `None` if the user has no home directory. The directory need not exist.
 pub fn user_cache() -> Option<PathBuf> {
-    if let Some(folder) = variable(CACHE_VARIABLE) {
-        return std::path::absolute(folder).ok();
+    if let Some(directory) = variable(CACHE_VARIABLE) {
+        return std::path::absolute(directory).ok();
     }
     Platform::HOST.user_directory("XDG_CACHE_HOME", ".cache", variable)
 }
@@ -227,8 +227,8 @@ pub fn find_for(platform: Platform, roots: &[(PathBuf, Origin)]) -> Toolkit {
 
 /// Returns the directories in `root` that may have a toolkit's layout: `root` itself, then those that pip
 /// creates (`nvidia/cu13`, and `nvidia/cuda_nvcc` for CUDA 12), newest first.
-fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![root.to_path_buf()];
+fn toolkit_directories(root: &Path) -> Vec<PathBuf> {
+    let mut directories = vec![root.to_path_buf()];
     let mut pip: Vec<(u32, PathBuf)> = entries(&root.join("nvidia"))
         .filter_map(|(name, path)| match name.as_str() {
             "cuda_nvcc" => Some((12, path)),
@@ -236,13 +236,13 @@ fn toolkit_folders(root: &Path) -> Vec<PathBuf> {
         })
         .collect();
     pip.sort_by(|a, b| b.cmp(a));
-    folders.extend(pip.into_iter().map(|(_, path)| path));
-    folders
+    directories.extend(pip.into_iter().map(|(_, path)| path));
+    directories
 }
 
 /// Returns the entries of a directory with UTF-8 names; empty if the directory cannot be read.
-fn entries(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> {
-    fs::read_dir(folder)
+fn entries(directory: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()

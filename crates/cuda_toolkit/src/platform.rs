@@ -1,6 +1,6 @@
 //! Where each platform has the files of a CUDA toolkit, and the user's directories.
 
-use crate::{Part, entries, existing_file, toolkit_folders, variable};
+use crate::{Part, entries, existing_file, toolkit_directories, variable};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ impl Platform {
             Platform::Unix => "bin/ptxas",
             Platform::Windows => "bin/ptxas.exe",
         };
-        toolkit_folders(root)
+        toolkit_directories(root)
             .iter()
             .find_map(|directory| match part {
                 Part::Libnvvm => libraries

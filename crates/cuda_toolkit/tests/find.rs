@@ -5,10 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A directory that is removed when the test ends.
-struct Folder(PathBuf);
+struct Directory(PathBuf);
 
-impl Folder {
-    fn new(name: &str, files: &[&str]) -> Folder {
+impl Directory {
+    fn new(name: &str, files: &[&str]) -> Directory {
         let path = std::env::temp_dir().join(format!("cuda_toolkit-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
@@ -17,7 +17,7 @@ impl Folder {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "").unwrap();
         }
-        Folder(path)
+        Directory(path)
     }
 
     fn root(&self) -> (PathBuf, Origin) {
@@ -25,14 +25,14 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for Directory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-fn path_in(folder: &Folder, found: Option<&cuda_toolkit::Found>) -> Option<String> {
-    let path = found?.path.strip_prefix(&folder.0).ok()?;
+fn path_in(directory: &Directory, found: Option<&cuda_toolkit::Found>) -> Option<String> {
+    let path = found?.path.strip_prefix(&directory.0).ok()?;
     Some(path.to_str().unwrap().to_owned())
 }
 
@@ -45,17 +45,20 @@ const TOOLKIT: [&str; 4] = [
 
 #[test]
 fn toolkit_layout() {
-    let folder = Folder::new("toolkit", &TOOLKIT);
-    let found = find_in(&[folder.root()]);
+    let directory = Directory::new("toolkit", &TOOLKIT);
+    let found = find_in(&[directory.root()]);
     assert_eq!(
-        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        path_in(&directory, found.libnvvm.as_ref()).unwrap(),
         "nvvm/lib64/libnvvm.so"
     );
     assert_eq!(
-        path_in(&folder, found.libdevice.as_ref()).unwrap(),
+        path_in(&directory, found.libdevice.as_ref()).unwrap(),
         "nvvm/libdevice/libdevice.10.bc"
     );
-    assert_eq!(path_in(&folder, found.ptxas.as_ref()).unwrap(), "bin/ptxas");
+    assert_eq!(
+        path_in(&directory, found.ptxas.as_ref()).unwrap(),
+        "bin/ptxas"
+    );
     assert_eq!(found.missing().count(), 0);
 }
 
@@ -137,12 +140,12 @@ fn layouts_of_platforms() {
     let all = [(Platform::Unix, unix), (Platform::Windows, windows)];
     for (platform, layouts) in all {
         for (number, (name, files)) in layouts.into_iter().enumerate() {
-            let folder = Folder::new(&format!("{platform:?}-{number}"), &files);
-            let found = find_for(platform, &[folder.root()]);
-            let paths = Part::ALL.map(|part| path_in(&folder, found.get(part)));
+            let directory = Directory::new(&format!("{platform:?}-{number}"), &files);
+            let found = find_for(platform, &[directory.root()]);
+            let paths = Part::ALL.map(|part| path_in(&directory, found.get(part)));
             assert_eq!(paths, files.map(|file| Some(file.to_owned())), "{name}");
             // Libraries and programs of another platform are not used.
-            let found = find_for(other(platform), &[folder.root()]);
+            let found = find_for(other(platform), &[directory.root()]);
             let missing: Vec<Part> = found.missing().collect();
             assert_eq!(missing, [Part::Libnvvm, Part::Ptxas], "{name}");
         }
@@ -151,7 +154,7 @@ fn layouts_of_platforms() {
 
 #[test]
 fn highest_version_of_a_dll() {
-    let folder = Folder::new(
+    let directory = Directory::new(
         "dlls",
         &[
             "nvvm/bin/nvvm64_33_0.dll",
@@ -160,16 +163,16 @@ fn highest_version_of_a_dll() {
             "nvvm/bin/nvvm64_50_0.dll.old",
         ],
     );
-    let found = find_for(Platform::Windows, &[folder.root()]);
+    let found = find_for(Platform::Windows, &[directory.root()]);
     assert_eq!(
-        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        path_in(&directory, found.libnvvm.as_ref()).unwrap(),
         "nvvm/bin/nvvm64_40_0.dll"
     );
 }
 
 #[test]
 fn pip_layout() {
-    let folder = Folder::new(
+    let directory = Directory::new(
         "pip",
         &[
             "nvidia/cu13/lib/libnvvm.so.4",
@@ -177,13 +180,13 @@ fn pip_layout() {
             "nvidia/cu13/bin/ptxas",
         ],
     );
-    let found = find_in(&[folder.root()]);
+    let found = find_in(&[directory.root()]);
     assert_eq!(
-        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        path_in(&directory, found.libnvvm.as_ref()).unwrap(),
         "nvidia/cu13/lib/libnvvm.so.4"
     );
     assert_eq!(
-        path_in(&folder, found.ptxas.as_ref()).unwrap(),
+        path_in(&directory, found.ptxas.as_ref()).unwrap(),
         "nvidia/cu13/bin/ptxas"
     );
     assert_eq!(found.missing().count(), 0);
@@ -191,7 +194,7 @@ fn pip_layout() {
 
 #[test]
 fn pip_layout_newest_first() {
-    let folder = Folder::new(
+    let directory = Directory::new(
         "pip-two",
         &[
             "nvidia/cuda_nvcc/bin/ptxas",
@@ -199,16 +202,16 @@ fn pip_layout_newest_first() {
             "nvidia/cu13/bin/ptxas",
         ],
     );
-    let found = find_in(&[folder.root()]);
+    let found = find_in(&[directory.root()]);
     assert_eq!(
-        path_in(&folder, found.ptxas.as_ref()).unwrap(),
+        path_in(&directory, found.ptxas.as_ref()).unwrap(),
         "nvidia/cu13/bin/ptxas"
     );
 }
 
 #[test]
 fn highest_version_of_a_library() {
-    let folder = Folder::new(
+    let directory = Directory::new(
         "versions",
         &[
             "nvvm/lib64/libnvvm.so.9.1",
@@ -217,17 +220,17 @@ fn highest_version_of_a_library() {
             "nvvm/lib64/libnvvm.so.backup",
         ],
     );
-    let found = find_in(&[folder.root()]);
+    let found = find_in(&[directory.root()]);
     assert_eq!(
-        path_in(&folder, found.libnvvm.as_ref()).unwrap(),
+        path_in(&directory, found.libnvvm.as_ref()).unwrap(),
         "nvvm/lib64/libnvvm.so.10.0.2"
     );
 }
 
 #[test]
-fn a_folder_that_lacks_a_part_does_not_end_the_search() {
-    let first = Folder::new("lacking", &["bin/ptxas"]);
-    let second = Folder::new("complete", &TOOLKIT);
+fn a_directory_that_lacks_a_part_does_not_end_the_search() {
+    let first = Directory::new("lacking", &["bin/ptxas"]);
+    let second = Directory::new("complete", &TOOLKIT);
     let found = find_in(&[
         (first.0.clone(), Origin::Environment("CUDA_HOME")),
         second.root(),
@@ -243,8 +246,8 @@ fn a_folder_that_lacks_a_part_does_not_end_the_search() {
 fn variables_that_name_nothing_of_a_toolkit_are_warned_of() {
     let missing = Path::new("/nonexistent/cuda").to_path_buf();
     let (empty, good) = (
-        Folder::new("without", &["readme"]),
-        Folder::new("good", &TOOLKIT),
+        Directory::new("without", &["readme"]),
+        Directory::new("good", &TOOLKIT),
     );
     let found = find_in(&[
         (missing, Origin::Environment("CUDA_HOME")),
@@ -270,15 +273,15 @@ fn variables_that_name_nothing_of_a_toolkit_are_warned_of() {
 #[test]
 fn nothing_found() {
     let missing = Path::new("/nonexistent/cuda").to_path_buf();
-    let folder = Folder::new(
+    let directory = Directory::new(
         "empty",
         &["nvvm/lib64/readme", "nvidia/cuda/x", "nvidia/file"],
     );
     let found = find_in(&[
         (missing.clone(), Origin::System),
-        folder.root(),
+        directory.root(),
         (missing.clone(), Origin::Caller),
     ]);
     assert_eq!(found.missing().collect::<Vec<_>>(), Part::ALL);
-    assert_eq!(found.searched, [missing, folder.0.clone()]);
+    assert_eq!(found.searched, [missing, directory.0.clone()]);
 }

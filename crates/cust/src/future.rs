@@ -30,7 +30,7 @@
 //!     let mut back = LockedBuffer::<u32>::zeroed(3)?;
 //!     stream.upload(&from, &mut device)?;
 //!     stream.download(&device, &mut back)?;
-//!     stream.finished()?.await?;
+//!     stream.completion()?.await?;
 //!     Ok(back.to_vec())
 //! }
 //!
@@ -60,7 +60,7 @@ use crate::waiting::Waiting;
 ///
 /// The work proceeds even if the future is dropped or never polled.
 #[must_use = "a future waits for nothing unless it is awaited"]
-pub struct Finished {
+pub struct Completion {
     shared: Arc<Waiting>,
     context: Context,
     /// The stream, and the sequence number up to which its work is then complete.
@@ -74,12 +74,12 @@ impl Stream {
     /// # Errors
     ///
     /// Returns the driver's error if it cannot add a callback to the stream.
-    pub fn finished(&self) -> CudaResult<Finished> {
+    pub fn completion(&self) -> CudaResult<Completion> {
         let doing = "waiting for a stream";
         let issued = self.inner().issued();
         let shared = Arc::new(Waiting::default());
         call_back(self.context(), self.as_inner(), Arc::clone(&shared))?;
-        Ok(Finished {
+        Ok(Completion {
             shared,
             context: self.context().clone(),
             stream: Some((Arc::clone(self.inner()), issued)),
@@ -94,7 +94,7 @@ impl Event {
     /// # Errors
     ///
     /// Returns the driver's error if it cannot create a stream that waits for the event.
-    pub fn finished(&self) -> CudaResult<Finished> {
+    pub fn completion(&self) -> CudaResult<Completion> {
         // The driver supports callbacks only in streams: use one that waits for the event.
         let flags = crate::stream::StreamFlags::NON_BLOCKING;
         let helper = (self.context()).with_current(|| Stream::new(flags, None))?;
@@ -102,7 +102,7 @@ impl Event {
         helper.wait_event(self, flags)?;
         let shared = Arc::new(Waiting::default());
         call_back(self.context(), helper.as_inner(), Arc::clone(&shared))?;
-        Ok(Finished {
+        Ok(Completion {
             shared,
             context: self.context().clone(),
             // Another thread may have recorded the event again, so its position is not known.
@@ -136,7 +136,7 @@ fn call_back(context: &Context, stream: CUstream, shared: Arc<Waiting>) -> CudaR
     api.check(result, || "adding a callback to a stream".to_owned())
 }
 
-impl Future for Finished {
+impl Future for Completion {
     type Output = CudaResult<()>;
 
     fn poll(self: Pin<&mut Self>, context: &mut std::task::Context<'_>) -> Poll<CudaResult<()>> {
@@ -165,9 +165,9 @@ impl Future for Finished {
     }
 }
 
-impl std::fmt::Debug for Finished {
+impl std::fmt::Debug for Completion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Finished")
+        f.debug_struct("Completion")
             .field("result", &self.shared.lock().result)
             .finish_non_exhaustive()
     }

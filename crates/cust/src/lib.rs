@@ -99,6 +99,7 @@ pub mod device;
 pub mod dlpack;
 pub mod error;
 pub mod event;
+pub mod ext;
 #[cfg(unix)]
 pub mod external;
 pub mod function;
@@ -116,14 +117,13 @@ pub mod profiler;
 pub mod stream;
 pub mod tensor_map;
 pub mod texture;
-pub mod util;
 
 mod backend;
 mod bound;
 mod dimensions;
-mod ecosystem;
 mod host_call;
 mod host_slices;
+mod interop;
 mod launch_log;
 mod private_stream;
 mod progress;
@@ -375,7 +375,7 @@ mod tests {
 
         // Objects of a context that is not current are awaited and linked in their own context.
         own_event.record(&own).unwrap();
-        let _future = own_event.finished().unwrap();
+        let _future = own_event.completion().unwrap();
         assert_eq!(here.as_host_vec().unwrap(), [2; 4]);
     }
 }

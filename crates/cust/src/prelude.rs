@@ -18,6 +18,7 @@ pub use crate::context::{Context, ContextFlags, CurrentContext, ResourceLimit};
 pub use crate::device::{Device, DeviceAttribute};
 pub use crate::error::{CudaError, CudaResult};
 pub use crate::event::{Event, EventFlags, EventStatus};
+pub use crate::ext::{DeviceCopyExt, SliceExt};
 pub use crate::function::{BlockSize, Function, FunctionAttribute, GridSize};
 pub use crate::graph::{GraphBuffer, GraphBuilder, GraphExec};
 pub use crate::kernel::{Kernel, LaunchConfig};
@@ -29,5 +30,4 @@ pub use crate::memory::{
 };
 pub use crate::module::{Embedded, Module, ModuleJitOption};
 pub use crate::stream::{Stream, StreamFlags, StreamWaitEventFlags};
-pub use crate::util::{DeviceCopyExt, SliceExt};
 pub use crate::{CudaFlags, init_auto, quick_init};

@@ -73,7 +73,7 @@ fn nothing_waits_for_a_lost_context() {
     use std::future::Future;
     let (sender, done) = std::sync::mpsc::channel();
     let test = std::thread::spawn(move || {
-        set_schedule(Schedule::Late);
+        set_schedule(Schedule::Deferred);
         let context = init();
         let module = Module::from_ptx(FAULTS, &[]).unwrap();
         let kernels = Module::from_ptx(KERNELS, &[]).unwrap();
@@ -102,7 +102,7 @@ fn nothing_waits_for_a_lost_context() {
         other
             .add_callback(move || called.send(()).unwrap())
             .unwrap();
-        let mut future = Box::pin(other.finished().unwrap());
+        let mut future = Box::pin(other.completion().unwrap());
         drop(go);
         let first = faulty.synchronize().unwrap_err().code();
         assert_eq!(first, Some(CudaError::IllegalAddress));
@@ -126,7 +126,7 @@ fn nothing_waits_for_a_lost_context() {
             event.record(&other),
             graph.launch(&other),
             other.add_callback(|| ()),
-            other.finished().map(drop),
+            other.completion().map(drop),
             context.synchronize(),
             context.set_resource_limit(ResourceLimit::StackSize, 2048),
             DeviceBuffer::<u8>::zeroed(1).map(drop),

@@ -12,7 +12,7 @@ use cust::prelude::*;
 #[test]
 fn a_fault_ends_the_wait() {
     // Load the kernel now, so that the launch does not wait for the callback.
-    ptx_emulator::driver::set_schedule(ptx_emulator::driver::Schedule::Late);
+    ptx_emulator::driver::set_schedule(ptx_emulator::driver::Schedule::Deferred);
     let _context = init();
     let module = Module::from_ptx(FAULTS, &[]).unwrap();
     let stream = stream();
@@ -27,7 +27,7 @@ fn a_fault_ends_the_wait() {
     unsafe {
         launch!(module.store<<<1, 1, 0, stream>>>(16u64)).unwrap();
     }
-    let future = stream.finished();
+    let future = stream.completion();
     drop(sender);
     let mut future = std::pin::pin!(match future {
         Ok(future) => future,

@@ -53,11 +53,11 @@ async fn sum(module: &Module, stream: &Stream, value: f32) -> CudaResult<f32> {
     stream.upload(&input, &mut device)?;
     let args = add::args(&device, &device, &mut result);
     module.launch(stream, LaunchConfig::for_elements(1000, 128), args)?;
-    stream.finished()?.await?;
+    stream.completion()?.await?;
     let event = Event::new(EventFlags::DISABLE_TIMING)?;
     stream.download(&result, &mut back)?;
     event.record(stream)?;
-    event.finished()?.await?;
+    event.completion()?.await?;
     Ok(back.iter().sum())
 }
 
@@ -83,9 +83,9 @@ fn futures_may_be_dropped_and_leaked() {
         let input = DeviceBuffer::from_slice(&[1.5f32; 10]).unwrap();
         let args = add::args(&input, &input, &mut result);
         module.launch(&stream, (1, 10), args).unwrap();
-        drop(stream.finished().unwrap());
-        std::mem::forget(stream.finished().unwrap());
-        let mut future = Box::pin(stream.finished().unwrap());
+        drop(stream.completion().unwrap());
+        std::mem::forget(stream.completion().unwrap());
+        let mut future = Box::pin(stream.completion().unwrap());
         let _ = future
             .as_mut()
             .poll(&mut TaskContext::from_waker(Waker::noop()));

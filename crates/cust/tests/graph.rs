@@ -16,7 +16,7 @@ use ptx_emulator::driver::{Schedule, set_schedule};
 use test_outcome::Failure;
 
 fn init() -> Context {
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     cust::quick_init_on(backend()).expect("the device can be used")
 }
 

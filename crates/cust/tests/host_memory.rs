@@ -28,7 +28,7 @@ static PANICKING: Embedded =
 #[test]
 fn slices_arrays_and_vectors_go_there_and_back() {
     // The schedule executes work only when it is waited for: the launch itself has to wait.
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     let _context = init();
     let module = KERNELS.load().unwrap();
     let stream = stream();
@@ -55,7 +55,7 @@ fn slices_arrays_and_vectors_go_there_and_back() {
 
 #[test]
 fn memory_of_the_host_and_buffers_are_mixed() {
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     let _context = init();
     let module = KERNELS.load().unwrap();
     let (first, second) = (stream(), stream());
@@ -94,7 +94,7 @@ fn atomics_are_elements_of_the_host() {
 
 #[test]
 fn arrays_are_passed_by_reference() {
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     let _context = init();
     let module = KERNELS.load().unwrap();
     let stream = stream();

@@ -24,7 +24,7 @@ fn init() -> (Context, MutexGuard<'static, ()>) {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     set_sharing(Sharing::Limited);
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     let context = cust::quick_init_on(Backend::Emulator);
     (context.expect("the device can be used"), turn)
 }

@@ -29,7 +29,7 @@ struct Padded {
 }
 
 fn late() -> Context {
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     init()
 }
 

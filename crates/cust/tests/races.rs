@@ -13,7 +13,7 @@ use kernels::*;
 use ptx_emulator::driver::{Schedule, set_schedule};
 
 fn init() -> Context {
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     cust::quick_init_on(backend()).expect("the device can be used")
 }
 

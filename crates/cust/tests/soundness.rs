@@ -41,7 +41,7 @@ impl std::ops::Deref for Turn {
 fn init() -> Turn {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    set_schedule(Schedule::Late);
+    set_schedule(Schedule::Deferred);
     Turn {
         context: cust::quick_init_on(backend()).expect("the device can be used"),
         _turn: turn,
@@ -273,7 +273,7 @@ fn a_waker_may_drop_what_the_stream_uses() {
         stream.add_callback(wait).unwrap();
         let (sender, receiver) = channel();
         let waker = Arc::new(Wake(Mutex::new(Some(locked)), sender)).into();
-        let mut future = std::pin::pin!(stream.finished().unwrap());
+        let mut future = std::pin::pin!(stream.completion().unwrap());
         let mut context = std::task::Context::from_waker(&waker);
         assert!(future.as_mut().poll(&mut context).is_pending());
         drop(go);
@@ -302,7 +302,7 @@ fn a_waker_that_is_replaced_may_wait_for_the_stream() {
         let (go, may_go) = channel::<()>();
         let wait = move || may_go.recv().unwrap_or_default();
         stream.add_callback(wait).unwrap();
-        let mut future = std::pin::pin!(stream.finished().unwrap());
+        let mut future = std::pin::pin!(stream.completion().unwrap());
         let waits = Waits(Arc::clone(&stream), Mutex::new(Some(go)));
         let mut poll = |waker| {
             let mut context = std::task::Context::from_waker(&waker);

@@ -26,9 +26,9 @@ extern crate std;
 #[cfg(not(target_arch = "nvptx64"))]
 #[doc(hidden)]
 pub mod cpu;
-mod ecosystem;
 #[doc(hidden)]
 pub mod emulator;
+mod foreign_types;
 pub mod global;
 pub mod kernel;
 #[doc(hidden)]

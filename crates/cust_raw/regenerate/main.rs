@@ -21,7 +21,7 @@ const PROFILER: &[&str] = &["cuProfilerStart()", "cuProfilerStop()"];
 
 const USAGE: &str = "usage: cust-raw-regenerate PATH/TO/cuda.h\n\
     Writes src/bindings.rs and src/functions.rs of the crate cust_raw.\n\
-    Needs libclang: set LIBCLANG_PATH to the folder that holds libclang.so.";
+    Needs libclang: set LIBCLANG_PATH to the directory that holds libclang.so.";
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);

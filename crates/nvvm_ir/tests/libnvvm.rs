@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use nvvm::{DebugInfo, Library, OptLevel, Options, Program};
 use nvvm_ir::*;
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/cuda")
 }
 
 #[test]
 fn libnvvm_and_ptxas_accept_the_sample() {
-    let Ok(library) = Library::find_with(&[folder()]) else {
+    let Ok(library) = Library::find_with(&[directory()]) else {
         test_outcome::skip("libnvvm is not installed");
         return;
     };
@@ -82,7 +82,7 @@ fn compile(library: &Library, text: &str, options: &Options) -> String {
 }
 
 fn assemble(ptx: &str, sm: u32) {
-    let Some(ptxas) = cuda_toolkit::find(&[folder()]).ptxas else {
+    let Some(ptxas) = cuda_toolkit::find(&[directory()]).ptxas else {
         return;
     };
     let file = std::env::temp_dir().join(format!("nvvm_ir_{}_{sm}.ptx", std::process::id()));

@@ -18,9 +18,9 @@
 //! ```
 
 mod ast;
+mod bfi_workaround;
 mod dead;
 mod frames;
-mod halves;
 mod inline_panics;
 mod join;
 mod lexer;
@@ -41,9 +41,9 @@ mod whole_program;
 mod write;
 
 pub use ast::*;
+pub use bfi_workaround::replace_bfi;
 pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
-pub use halves::join_halves;
 use std::collections::HashSet;
 
 use inline_panics::inline_panics;
@@ -147,7 +147,7 @@ pub fn finish(
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
     };
     widen_narrow(&mut module);
-    join_halves(&mut module);
+    replace_bfi(&mut module);
     gather_param_stores(&mut module);
     exit_after_panics(&mut module);
     if matches!(purpose, Purpose::Speed(_)) {

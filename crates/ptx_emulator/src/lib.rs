@@ -38,13 +38,13 @@
 
 mod decode;
 pub mod driver;
-mod exact;
 mod exec;
 mod fault;
 mod launch;
 mod memory;
 mod printf;
 mod program;
+mod soft_float;
 mod tensor_map;
 mod texture;
 

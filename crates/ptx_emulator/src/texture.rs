@@ -2,7 +2,7 @@
 //! the handle. `driver` writes them, and `exec` reads them. This module implements addressing and
 //! filtering.
 
-use crate::exact::{F16, F64, Mode};
+use crate::soft_float::{F16, F64, Mode};
 
 /// An array, and how it is sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -56,7 +56,7 @@ mod locations;
 mod lower;
 mod markers;
 mod options;
-mod packed;
+mod packed_types;
 mod pipeline;
 mod ptx_cache;
 mod records;

@@ -15,7 +15,7 @@ use crate::builder::Builder;
 use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
-use crate::packed::PackedTypes;
+use crate::packed_types::PackedTypes;
 use crate::{device_functions, diagnostics, kernels, known_items, single_source};
 
 /// The result of lowering.

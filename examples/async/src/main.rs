@@ -61,7 +61,7 @@ impl Server {
         let args = vecadd::args(&a_device, &b_device, &mut c_device);
         self.module.launch(stream, config, args)?;
         stream.download(&c_device, &mut c)?;
-        stream.finished()?.await?;
+        stream.completion()?.await?;
         Ok(c.iter().sum())
     }
 }

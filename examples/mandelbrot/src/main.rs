@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         width,
         height,
         iterations: args.opt_value_from_str("--iterations")?.unwrap_or(50),
-        centre: Complex {
+        center: Complex {
             re: args.opt_value_from_str("--re")?.unwrap_or(-0.5),
             im: args.opt_value_from_str("--im")?.unwrap_or(0.0),
         },
@@ -117,7 +117,7 @@ fn compare_small(module: &Module) -> Result<(), Box<dyn Error>> {
                 width: 100,
                 height: 100,
                 iterations: 1000,
-                centre: Complex { re: -0.5, im: 0.0 },
+                center: Complex { re: -0.5, im: 0.0 },
                 step: Complex { re, im },
             };
             compare(module, &view)?;

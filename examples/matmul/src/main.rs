@@ -1,6 +1,6 @@
 //! Example `matmul`: an fp16 matrix product on tensor cores, compared with the CPU.
 
-use cuda_std::halves::F16;
+use cuda_std::half::F16;
 use cust::prelude::*;
 use matmul_kernels::{STEP, THREADS, TILE};
 use std::error::Error;

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Some tests are one function of thousands of calls, for which libnvvm takes many minutes if it
-/// is to optimise it. What these functions call is optimised still.
+/// is to optimize it. What these functions call is optimized still.
 const UNOPTIMIZED: &str = "-Cllvm-args=--optimize-up-to=800";
 
 /// How a suite is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Not optimised, with debug assertions and overflow checks.
+    /// Not optimized, with debug assertions and overflow checks.
     O0,
-    /// Optimised.
+    /// Optimized.
     O3,
 }
 
@@ -43,9 +43,9 @@ pub struct Compiler {
     pub manifest: PathBuf,
     /// The backend.
     pub backend: PathBuf,
-    /// The target folder.
+    /// The target directory.
     pub target: PathBuf,
-    /// The toolchain's folder.
+    /// The toolchain's directory.
     pub sysroot: PathBuf,
     /// The architecture.
     pub arch: cuda_builder::Arch,
@@ -54,7 +54,7 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Compiles a part and returns its PTX. What rustc says goes into a file of the target folder.
+    /// Compiles a part and returns its PTX. What rustc says goes into a file of the target directory.
     pub fn compile(&self, part: Part, level: Level) -> Result<PathBuf> {
         let flags = cuda_builder::device_rustflags(&self.backend, self.arch);
         let log_path = self
@@ -108,9 +108,9 @@ impl Compiler {
         }
         let messages = String::from_utf8_lossy(&output.stdout);
         let made = executable(&messages).context("cargo names no output")?;
-        let folder = self.target.join("ptx");
-        std::fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("{}-{}.ptx", part.name, level.name()));
+        let directory = self.target.join("ptx");
+        std::fs::create_dir_all(&directory)?;
+        let path = directory.join(format!("{}-{}.ptx", part.name, level.name()));
         std::fs::copy(&made, &path)
             .with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(path)

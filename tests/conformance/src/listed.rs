@@ -29,7 +29,7 @@ pub struct Listed {
 /// An item that does not compile, or a piece of text that is replaced.
 #[derive(Debug, Clone)]
 pub struct Cut {
-    /// The file, in rust-src's folder `library`.
+    /// The file, in rust-src's directory `library`.
     pub file: String,
     /// How the item starts, or the piece of text.
     pub item: String,

@@ -28,17 +28,17 @@ Usage: ./x conformance [OPTIONS] [PART ...]
 Runs the tests of the parts or suites given, or all: coretests and alloctests of the pinned
 toolchain, compiled for the device.
 
-  --level O0|O3    this optimisation level alone
+  --level O0|O3    this optimization level alone
   --filter TEXT    tests whose name contains TEXT
   --gpu            on the GPU; otherwise on the emulator
   --jobs N         so many tests at once, of each level; 1
   --timeout S      seconds that a test may take; 900
   --build-only     compile, and say where the PTX is
   --pack DIR       compile, and put this program, the PTX and a script that runs them into that
-                   folder, for a machine with GPUs and no Rust
-  --prebuilt DIR   run the PTX (or cubins) of that folder; nothing is compiled
+                   directory, for a machine with GPUs and no Rust
+  --prebuilt DIR   run the PTX (or cubins) of that directory; nothing is compiled
   --write          keep the results as data, and make docs/conformance.md of them
-  --save DIR       keep the results of the parts that ran in that folder
+  --save DIR       keep the results of the parts that ran in that directory
   --collect DIR    run nothing: keep what was saved there as --write does
   --flag FLAG      a further flag for the compiler
   --verbose        say each test and its time
@@ -143,13 +143,13 @@ impl Arguments {
     fn run(&self) -> Result<bool> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let listed = Listed::parse(include_str!("../not-applicable.txt"))?;
-        if let Some(folder) = &self.collect {
-            collect(folder, here)?;
+        if let Some(directory) = &self.collect {
+            collect(directory, here)?;
             write_page(here, &listed)?;
             return Ok(true);
         }
-        if let Some(folder) = &self.pack {
-            pack::begin(folder)?;
+        if let Some(directory) = &self.pack {
+            pack::begin(directory)?;
         }
         let whole = self.names.is_empty() && self.options.filter.is_empty() && !self.build_only;
         if self.write && !whole {
@@ -186,9 +186,9 @@ impl Arguments {
             if self.write {
                 keep(&here.join("results"), &name, &results)?;
             }
-            if let Some(folder) = &self.save {
+            if let Some(directory) = &self.save {
                 let part = self.names.first().map_or("all", String::as_str);
-                keep(folder, &format!("{name}-{part}"), &results)?;
+                keep(directory, &format!("{name}-{part}"), &results)?;
             }
         }
         if self.write {
@@ -199,7 +199,7 @@ impl Arguments {
 
     fn compiler(&self, listed: &Listed) -> Result<Compiler> {
         let target = match std::env::var_os("CARGO_TARGET_DIR") {
-            Some(folder) => PathBuf::from(folder),
+            Some(directory) => PathBuf::from(directory),
             None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
         };
         let target = std::path::absolute(target.join("conformance"))?;
@@ -236,7 +236,7 @@ impl Arguments {
             let before = Instant::now();
             let ptx = match (compiler, &self.prebuilt) {
                 (Some(compiler), _) => compiler.compile(part, level),
-                (None, Some(folder)) => Ok(folder.join(format!("{name}.ptx"))),
+                (None, Some(directory)) => Ok(directory.join(format!("{name}.ptx"))),
                 (None, None) => bail!("nothing to run"),
             };
             let ptx = match ptx {
@@ -250,7 +250,7 @@ impl Arguments {
             let compiled = before.elapsed().as_secs_f64();
             if self.build_only {
                 let place = match &self.pack {
-                    Some(folder) => pack::add(folder, &ptx)?,
+                    Some(directory) => pack::add(directory, &ptx)?,
                     None => ptx,
                 };
                 println!("{name}: {} ({compiled:.0} s)", place.display());
@@ -313,18 +313,18 @@ impl Arguments {
     }
 }
 
-/// Keeps results as a file of a folder.
-fn keep(folder: &Path, name: &str, results: &Results) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let path = folder.join(format!("{name}.tsv"));
+/// Keeps results as a file of a directory.
+fn keep(directory: &Path, name: &str, results: &Results) -> Result<()> {
+    std::fs::create_dir_all(directory)?;
+    let path = directory.join(format!("{name}.tsv"));
     std::fs::write(&path, results.to_text())
         .with_context(|| format!("{} cannot be written", path.display()))
 }
 
 /// Puts results that were saved part by part together, for each device and level.
-fn collect(folder: &Path, here: &Path) -> Result<()> {
+fn collect(directory: &Path, here: &Path) -> Result<()> {
     let mut whole: BTreeMap<String, Results> = BTreeMap::new();
-    for (name, results) in results::read_all(folder)? {
+    for (name, results) in results::read_all(directory)? {
         let mut parts = name.split(", ");
         let (device, level) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
         whole
@@ -333,7 +333,7 @@ fn collect(folder: &Path, here: &Path) -> Result<()> {
             .merge(results);
     }
     if whole.is_empty() {
-        bail!("nothing was saved in {}", folder.display());
+        bail!("nothing was saved in {}", directory.display());
     }
     for (name, results) in whole {
         keep(&here.join("results"), &name, &results)?;

@@ -6,26 +6,26 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The folder without parts.
-pub fn begin(folder: &Path) -> Result<()> {
-    let ptx = folder.join("ptx");
+/// The directory without parts.
+pub fn begin(directory: &Path) -> Result<()> {
+    let ptx = directory.join("ptx");
     std::fs::create_dir_all(&ptx).with_context(|| format!("{} cannot be made", ptx.display()))?;
     if std::fs::read_dir(&ptx)?.next().is_some() {
         bail!("{} has parts of another run: remove it", ptx.display());
     }
-    let program = folder.join("conformance");
+    let program = directory.join("conformance");
     std::fs::copy(std::env::current_exe()?, &program)?;
     compress(&program)?;
-    let script = folder.join("run.sh");
+    let script = directory.join("run.sh");
     std::fs::write(&script, include_str!("run.sh"))?;
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
     Ok(())
 }
 
 /// Adds a part, and says where it is.
-pub fn add(folder: &Path, ptx: &Path) -> Result<PathBuf> {
+pub fn add(directory: &Path, ptx: &Path) -> Result<PathBuf> {
     let name = ptx.file_name().context("PTX without a name")?;
-    let target = folder.join("ptx").join(name);
+    let target = directory.join("ptx").join(name);
     std::fs::copy(ptx, &target)?;
     compress(&target)
 }

@@ -121,7 +121,7 @@ fn prefix(suite: &str, root: &str, file: &str) -> Option<&'static str> {
     // `alloc_internals` has the modules of `alloc` itself.
     let file = [Path::new(root).parent()?, Path::new("alloc/src")]
         .into_iter()
-        .find_map(|folder| Path::new(file).strip_prefix(folder).ok())?;
+        .find_map(|directory| Path::new(file).strip_prefix(directory).ok())?;
     PARTS
         .iter()
         .filter(|part| part.suite == suite)

@@ -259,11 +259,11 @@ pub fn page(results: &[(String, Results)], listed: &Listed) -> String {
     text
 }
 
-/// Reads all files of results of a folder.
-pub fn read_all(folder: &Path) -> Result<Vec<(String, Results)>> {
+/// Reads all files of results of a directory.
+pub fn read_all(directory: &Path) -> Result<Vec<(String, Results)>> {
     let mut all = Vec::new();
-    if folder.is_dir() {
-        for entry in std::fs::read_dir(folder)? {
+    if directory.is_dir() {
+        for entry in std::fs::read_dir(directory)? {
             let path = entry?.path();
             if path.extension().is_some_and(|extension| extension == "tsv") {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();

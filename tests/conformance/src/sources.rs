@@ -1,4 +1,4 @@
-//! Lays out what is compiled, in the target folder: the suites' files as links to those of
+//! Lays out what is compiled, in the target directory: the suites' files as links to those of
 //! rust-src, and a package with a manifest.
 //!
 //! Only a suite's root is written anew: it gets the kernels of [`KERNELS`] behind its own text and
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct Suite {
     /// The name in lists and tables.
     pub name: &'static str,
-    /// The root, in rust-src's folder `library`.
+    /// The root, in rust-src's directory `library`.
     pub root: &'static str,
     /// What the table says of it.
     pub what: &'static str,
@@ -41,7 +41,7 @@ pub const SUITES: &[Suite] = &[
     },
 ];
 
-/// The folders whose files the suites consist of.
+/// The directories whose files the suites consist of.
 const FOLDERS: &[&str] = &["coretests/tests", "alloctests", "alloc/src"];
 
 /// A file of the package that names the sources of std's float methods.
@@ -71,8 +71,8 @@ pub mod __conformance {
 }
 ";
 
-/// Makes the package in a folder and returns its manifest.
-pub fn lay_out(folder: &Path, library: &Path, cuts: &[Cut]) -> Result<PathBuf> {
+/// Makes the package in a directory and returns its manifest.
+pub fn lay_out(directory: &Path, library: &Path, cuts: &[Cut]) -> Result<PathBuf> {
     if !library.join("coretests").is_dir() {
         bail!(
             "there are no sources of the standard library in {}; rustup's component `rust-src` \
@@ -81,14 +81,14 @@ pub fn lay_out(folder: &Path, library: &Path, cuts: &[Cut]) -> Result<PathBuf> {
         );
     }
     for part in FOLDERS {
-        mirror(library, folder, Path::new(part), cuts)?;
+        mirror(library, directory, Path::new(part), cuts)?;
     }
     if let Some(cut) = cuts.iter().find(|cut| !library.join(&cut.file).is_file()) {
         bail!("{} is listed as cut, but there is no such file", cut.file);
     }
-    let manifest = folder.join("Cargo.toml");
-    write(&manifest, &self::manifest(folder, library)?)?;
-    write(&folder.join("empty.rs"), "#![no_std]\n")?;
+    let manifest = directory.join("Cargo.toml");
+    write(&manifest, &self::manifest(directory, library)?)?;
+    write(&directory.join("empty.rs"), "#![no_std]\n")?;
     let floats: String = ["f16", "f32", "f64"]
         .iter()
         .map(|float| {
@@ -99,11 +99,11 @@ pub fn lay_out(folder: &Path, library: &Path, cuts: &[Cut]) -> Result<PathBuf> {
             )
         })
         .collect();
-    write(&folder.join(FLOATS), &floats)?;
+    write(&directory.join(FLOATS), &floats)?;
     Ok(manifest)
 }
 
-/// Links to all Rust files of a folder.
+/// Links to all Rust files of a directory.
 fn mirror(library: &Path, to: &Path, part: &Path, cuts: &[Cut]) -> Result<()> {
     let from = library.join(part);
     fs::create_dir_all(to.join(part))?;
@@ -168,7 +168,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
 }
 
 /// The package's manifest. The crates that the tests use are those that rust-src brings.
-fn manifest(folder: &Path, library: &Path) -> Result<String> {
+fn manifest(directory: &Path, library: &Path) -> Result<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = |part: &str| here.join(part).display().to_string();
     let mut vendored = String::new();
@@ -188,7 +188,7 @@ fn manifest(folder: &Path, library: &Path) -> Result<String> {
         tests += &format!(
             "[[test]]\nname = {:?}\npath = {:?}\n\n",
             suite.name,
-            folder.join(suite.root).display().to_string()
+            directory.join(suite.root).display().to_string()
         );
     }
     Ok(format!(
@@ -224,7 +224,7 @@ debug = "none"
     ))
 }
 
-/// The folder of a crate among those that rust-src brings.
+/// The directory of a crate among those that rust-src brings.
 fn vendored_crate(library: &Path, name: &str) -> Result<PathBuf> {
     let vendor = library.join("vendor");
     let of_name = |path: &PathBuf| {

@@ -217,7 +217,7 @@ fn load(ptx: &Path, emulated: bool) -> Result<Module> {
     }
     let text = std::fs::read_to_string(ptx)
         .with_context(|| format!("{} cannot be read", ptx.display()))?;
-    // The driver's compiler takes long for so much code, above all if it optimises.
+    // The driver's compiler takes long for so much code, above all if it optimizes.
     Ok(Module::from_ptx(
         text,
         &[ModuleJitOption::OptLevel(OptLevel::O0)],

@@ -50,12 +50,12 @@ const PROGRAMS: [(&str, [&str; 2]); 13] = programs!(
     "science" "structures" "text"
 );
 
-/// The PTX of a program: what the build script made, or what is in the folder that
+/// The PTX of a program: what the build script made, or what is in the directory that
 /// `CRATE_TESTS_PTX` names.
 fn ptx(at: usize, build: Build) -> Cow<'static, str> {
     let (name, builds) = PROGRAMS[at];
-    let other = std::env::var_os("CRATE_TESTS_PTX").and_then(|folder| {
-        let file = Path::new(&folder).join(format!("{name}-{}.ptx", build.name()));
+    let other = std::env::var_os("CRATE_TESTS_PTX").and_then(|directory| {
+        let file = Path::new(&directory).join(format!("{name}-{}.ptx", build.name()));
         std::fs::read_to_string(file).ok()
     });
     other.map_or(Cow::Borrowed(builds[build as usize]), Cow::Owned)

@@ -26,7 +26,7 @@ const SHARED: usize = 4;
 /// Its first content: what `and8` starts with.
 const SHARED_START: [u64; SHARED] = [0, 0, 0, 0xff << 32];
 
-/// A level of optimisation of the device code.
+/// A level of optimization of the device code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     O0,
@@ -57,7 +57,7 @@ pub type Output = Vec<u64>;
 
 /// Where batches are built.
 pub struct Builder {
-    folder: PathBuf,
+    directory: PathBuf,
     /// How long the compiler may take for a batch.
     limit: Duration,
     /// Seconds taken so far.
@@ -151,10 +151,10 @@ fn main() {
 ";
 
 impl Builder {
-    /// A builder in a folder, which keeps `core` and `alloc` between batches.
-    pub fn new(folder: &Path, limit: Duration) -> Result<Builder> {
+    /// A builder in a directory, which keeps `core` and `alloc` between batches.
+    pub fn new(directory: &Path, limit: Duration) -> Result<Builder> {
         let builder = Builder {
-            folder: folder.to_path_buf(),
+            directory: directory.to_path_buf(),
             limit,
             times: Cell::default(),
         };
@@ -185,7 +185,7 @@ impl Builder {
     }
 
     fn krate(&self) -> PathBuf {
-        self.folder.join("programs")
+        self.directory.join("programs")
     }
 
     /// Writes the programs' source.
@@ -199,7 +199,7 @@ impl Builder {
     fn expected(&self, programs: &[Program], both: bool) -> Result<Vec<Output>> {
         let mut first: Option<Vec<Output>> = None;
         for level in if both { &["3", "0"][..] } else { &["0"][..] } {
-            let program = self.folder.join(format!("host{level}"));
+            let program = self.directory.join(format!("host{level}"));
             let output = Command::new("rustc")
                 .arg(self.krate().join("src/host.rs"))
                 .args(["--edition=2024", "--cap-lints=allow", "-Ccodegen-units=4"])
@@ -292,7 +292,7 @@ impl Builder {
     }
 }
 
-/// Compiles what is in a folder and prints where the PTX is, or what the compiler says: the other
+/// Compiles what is in a directory and prints where the PTX is, or what the compiler says: the other
 /// side of [`Builder::compile`].
 pub fn compile(krate: &Path, level: Level) -> Result<()> {
     let debug = level == Level::O0;
@@ -422,8 +422,8 @@ impl Builder {
     ) -> Result<Vec<(usize, Difference)>> {
         self.write(programs)?;
         let expected = self.timed(|times| &mut times.host, || self.expected(programs, false))?;
-        if let Some(folder) = save {
-            fs::create_dir_all(folder)?;
+        if let Some(directory) = save {
+            fs::create_dir_all(directory)?;
             let mut text = String::new();
             for (program, words) in programs.iter().zip(&expected) {
                 let _ = write!(text, "{}", program.seed);
@@ -432,14 +432,14 @@ impl Builder {
                     .for_each(|word| text.push_str(&format!(" {word:x}")));
                 text.push('\n');
             }
-            fs::write(folder.join("expected.txt"), text)?;
+            fs::write(directory.join("expected.txt"), text)?;
         }
         let mut differences = vec![];
         for &level in levels {
             match self.timed(|times| &mut times.device, || self.compile(level)) {
                 Ok(ptx) => {
-                    if let Some(folder) = save {
-                        fs::write(folder.join(format!("{}.ptx", level.name())), &ptx)?;
+                    if let Some(directory) = save {
+                        fs::write(directory.join(format!("{}.ptx", level.name())), &ptx)?;
                     }
                     let load = || Module::from_ptx(&ptx, &[]);
                     let found = self.timed(|times| &mut times.run, || run(load, programs.len()))?;
@@ -483,8 +483,8 @@ impl Builder {
 /// Runs what [`Builder::differences`] saved; returns how many programs there are, and the
 /// differences with their seeds. A cubin beside the PTX, which somebody has made of it, spares the
 /// driver minutes.
-pub fn replay(folder: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
-    let text = fs::read_to_string(folder.join("expected.txt"))?;
+pub fn replay(directory: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
+    let text = fs::read_to_string(directory.join("expected.txt"))?;
     let mut expected = vec![];
     for line in text.lines() {
         let (seed, words) = line.split_once(' ').context("no results")?;
@@ -496,7 +496,7 @@ pub fn replay(folder: &Path) -> Result<(usize, Vec<(u64, Difference)>)> {
     }
     let mut differences = vec![];
     for level in Level::ALL {
-        let file = |extension| folder.join(format!("{}.{extension}", level.name()));
+        let file = |extension| directory.join(format!("{}.{extension}", level.name()));
         let found = if let Ok(cubin) = fs::read(file("cubin")) {
             // SAFETY: the build made the cubin.
             run(

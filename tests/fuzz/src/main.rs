@@ -102,7 +102,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Some(options)) => match (&options.replay, &options.compile) {
-            (Some(folder), _) => replay(folder),
+            (Some(directory), _) => replay(directory),
             (None, Some((level, krate))) => batch::compile(krate, *level).map(|()| 0),
             (None, None) => fuzz(&options),
         },
@@ -137,7 +137,7 @@ fn fuzz(options: &Options) -> Result<usize> {
     while first < end {
         let last = end.min(first + options.batch);
         let programs: Vec<Program> = (first..last).map(program).collect();
-        let save = (options.save.as_ref()).map(|folder| folder.join(format!("{first}")));
+        let save = (options.save.as_ref()).map(|directory| directory.join(format!("{first}")));
         let differences = builder.differences(&programs, &options.levels, save.as_deref())?;
         if !differences.is_empty() {
             builder.check_host(&programs)?;
@@ -176,10 +176,10 @@ fn fuzz(options: &Options) -> Result<usize> {
     Ok(differing)
 }
 
-/// Runs what was kept in a folder; returns how many differ.
-fn replay(folder: &Path) -> Result<usize> {
+/// Runs what was kept in a directory; returns how many differ.
+fn replay(directory: &Path) -> Result<usize> {
     let (mut programs, mut differing) = (0, 0);
-    for entry in std::fs::read_dir(folder)? {
+    for entry in std::fs::read_dir(directory)? {
         let (count, differences) = batch::replay(&entry?.path())?;
         programs += count;
         differing += differences.len();
@@ -192,7 +192,7 @@ fn replay(folder: &Path) -> Result<usize> {
         }
     }
     if programs == 0 {
-        bail!("there are no programs in {}", folder.display());
+        bail!("there are no programs in {}", directory.display());
     }
     println!("{programs} programs, {differing} differ");
     Ok(differing)

@@ -389,7 +389,7 @@ fn a_graph_waits_and_signals() -> Outcome {
     // The graph keeps it.
     drop(imported);
     graph.launch(&stream)?;
-    assert!(!stream.query()?, "nobody has signalled yet");
+    assert!(!stream.query()?, "nobody has signaled yet");
     vulkan.submit(None, Some((semaphore, 1)), |_, _| {})?;
     let end = vulkan.submit(Some((semaphore, 2)), None, |_, _| {})?;
     vulkan.finish(end)?;

@@ -154,7 +154,7 @@ fn compare(panic: &KernelPanic, said: &Said) -> Result<(), Failed> {
         said.message.len() > 4096,
         "whether the message was cut",
     )?;
-    // Host and device have the standard library's sources in other folders, and perhaps ours too.
+    // Host and device have the standard library's sources in other directories, and perhaps ours too.
     let file = |path: &str| {
         let path = path.replace('\\', "/");
         let from = path

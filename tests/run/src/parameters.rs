@@ -91,11 +91,11 @@ fn aggregates(session: &Session, build: Build) -> Result<(), Failed> {
         // SAFETY: the arguments are of the parameters' types.
         unsafe {
             launch!(module.parameter_aggregates<<<1, 1, 0, stream>>>(
-                plain(1), array, pair, Colour::Green, shape, large, record.as_device_ptr()
+                plain(1), array, pair, Color::Green, shape, large, record.as_device_ptr()
             ))?;
         }
         check(session, &record, |record| {
-            put_aggregates(plain(1), array, pair, Colour::Green, shape, large, record);
+            put_aggregates(plain(1), array, pair, Color::Green, shape, large, record);
         })?;
     }
     Ok(())
@@ -130,7 +130,7 @@ fn small(session: &Session, build: Build) -> Result<(), Failed> {
             launch!(module.parameter_small<<<1, 1, 0, stream>>>(
                 record.as_device_ptr(),
                 Empty,
-                Metres(1.5),
+                Meters(1.5),
                 Id(1 << 40),
                 (),
                 Aligned(2, 3),
@@ -141,7 +141,7 @@ fn small(session: &Session, build: Build) -> Result<(), Failed> {
         }
         check(session, &record, |record| {
             put_small(
-                Metres(1.5),
+                Meters(1.5),
                 Id(1 << 40),
                 Aligned(2, 3),
                 optional,

@@ -161,16 +161,16 @@ fn run() -> Result<ExitCode, String> {
 /// The programs in the directories `tests` and `examples`.
 fn programs(here: &Path, settings: &Settings) -> Result<Vec<Program>, String> {
     let mut programs = Vec::new();
-    for folder in ["tests", "examples"] {
-        let folder_path = here.join(folder);
-        let entries = std::fs::read_dir(&folder_path)
-            .map_err(|error| format!("{}: {error}", folder_path.display()))?;
+    for directory in ["tests", "examples"] {
+        let directory_path = here.join(directory);
+        let entries = std::fs::read_dir(&directory_path)
+            .map_err(|error| format!("{}: {error}", directory_path.display()))?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {
             let stem = path.file_name().unwrap_or_default().to_string_lossy();
-            let name = format!("{folder}-{stem}");
-            let tests = match folder {
+            let name = format!("{directory}-{stem}");
+            let tests = match directory {
                 "tests" => Some(suite::list(&path, &settings.out.join(&name))?),
                 _ => None,
             };

@@ -81,7 +81,7 @@ fn macros_of_the_program_are_no_part_of_a_module() {
 
 #[test]
 #[should_panic(expected = "cannot contain path separators")]
-fn modules_of_other_folders_are_refused() {
+fn modules_of_other_directories_are_refused() {
     // As `include_module!` does at compile time.
     cust::module::check_name("../../../src/forged");
 }

@@ -6,13 +6,13 @@ mod doc_examples;
 const FILES: &[&str] = &[
     "cluster.rs",
     "copy.rs",
-    "halves.rs",
+    "half.rs",
     "matrix/mod.rs",
     "matrix/wmma.rs",
     "mbarrier.rs",
+    "minifloat.rs",
     "random/mod.rs",
     "texture.rs",
-    "tiny.rs",
     "wgmma.rs",
 ];
 

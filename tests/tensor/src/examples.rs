@@ -1,9 +1,9 @@
 //! The examples of the documentation, each run, and its results compared with the CPU's.
 
 use crate::{Needs, Session, compare, trial};
-use cuda_std::halves::{F16, F16x2};
+use cuda_std::half::{F16, F16x2};
+use cuda_std::minifloat::E4m3;
 use cuda_std::random::{Distribution, Normal, Philox};
-use cuda_std::tiny::E4m3;
 use cust::error::CudaError;
 use cust::graph::GraphBuilder;
 use cust::memory::{Array, ArrayFlags, DeviceBuffer};
@@ -71,16 +71,16 @@ fn bits(values: &[f32]) -> Vec<u32> {
 }
 
 examples! {
-    cluster_neighbours |session| {
+    cluster_neighbors |session| {
         let to = DeviceBuffer::from_slice(&[9u32; 6])?;
-        run!(session, cluster_neighbours, 3, 32, to.as_device_ptr());
+        run!(session, cluster_neighbors, 3, 32, to.as_device_ptr());
         compare(&to.as_host_vec()?, &[0, 0, 0, 9, 9, 9])?;
         let module = session.module(Needs::Sm90a)?;
         // SAFETY: the module is built from the kernel's crate.
-        let kernel = unsafe { module.kernel_unchecked::<cluster_neighbours>()? };
+        let kernel = unsafe { module.kernel_unchecked::<cluster_neighbors>()? };
         let clusters = LaunchConfig::new(6, 32).cluster(3);
         // SAFETY: there is an element for each block.
-        let arguments = || unsafe { cluster_neighbours::args(to.as_device_ptr()) };
+        let arguments = || unsafe { cluster_neighbors::args(to.as_device_ptr()) };
         kernel.launch(&session.stream, clusters, arguments())?;
         session.stream.synchronize()?;
         compare(&to.as_host_vec()?, &[1, 2, 0, 1, 2, 0])?;

@@ -2,9 +2,9 @@
 //! what the CPU computes, on the GPU or on the emulator. What a device lacks is said and left out.
 
 mod examples;
+mod intrinsics_table;
 mod numbers;
 mod products;
-mod rows;
 mod textures;
 mod tiles;
 mod transfers;
@@ -201,7 +201,7 @@ pub fn trials() -> Vec<Trial> {
         wgmma::trials(),
         transfers::trials(),
         numbers::trials(),
-        rows::trials(),
+        intrinsics_table::trials(),
     ]
     .into_iter()
     .flatten()

@@ -6,9 +6,9 @@ use libtest_mimic::{Failed, Trial};
 use tensor_tests_kernels::tiles::{LOADED, loaded};
 use tensor_tests_kernels::values::{Value, hash};
 
-use cuda_std::halves::{Bf16, F16};
+use cuda_std::half::{Bf16, F16};
 use cuda_std::matrix::I4;
-use cuda_std::tiny::E4m3;
+use cuda_std::minifloat::E4m3;
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![

@@ -1,7 +1,7 @@
 //! Products of four warps.
 
 use crate::{Needs, compare, trial};
-use cuda_std::halves::F16;
+use cuda_std::half::F16;
 use libtest_mimic::Trial;
 use tensor_tests_kernels::values::hash;
 use tensor_tests_kernels::wgmma::{CASES, Case};

@@ -12,7 +12,7 @@ fn first() -> u32 {
 
 #[unsafe(link_section = "nvvm.kernal")]
 #[unsafe(no_mangle)]
-pub fn misspelt() {} //~ ERROR `nvvm.kernal`
+pub fn misspelled() {} //~ ERROR `nvvm.kernal`
 
 #[kernel]
 pub fn run(x: *mut u32) {

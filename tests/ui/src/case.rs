@@ -43,9 +43,9 @@ pub struct Expected {
 pub enum Toolkit {
     /// All of it.
     Whole,
-    /// Nothing: the variables name an empty folder.
+    /// Nothing: the variables name an empty directory.
     None,
-    /// The folder that `--cuda` names is empty, and there is no other.
+    /// The directory that `--cuda` names is empty, and there is no other.
     EmptyOption,
     /// A libnvvm that is a text file.
     TextFile,
@@ -67,7 +67,7 @@ impl Toolkit {
         })
     }
 
-    /// Whether the test has no meaning where a toolkit is installed in the system's folder.
+    /// Whether the test has no meaning where a toolkit is installed in the system's directory.
     pub fn needs_bare_system(self) -> bool {
         matches!(
             self,
@@ -150,8 +150,8 @@ impl Case {
                 .flags
                 .extend(value.split_whitespace().map(str::to_owned)),
             "aux-build" => {
-                let folder = self.path.with_file_name("auxiliary");
-                self.libraries.push(folder.join(value));
+                let directory = self.path.with_file_name("auxiliary");
+                self.libraries.push(directory.join(value));
             }
             "toolkit" => {
                 let toolkit = Toolkit::parse(value);

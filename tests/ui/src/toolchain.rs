@@ -19,11 +19,11 @@ const ARCH: cuda_builder::Arch = cuda_builder::Arch::SM_75;
 pub struct Toolchain {
     rustc: PathBuf,
     backend: PathBuf,
-    /// The folder of all outputs.
+    /// The directory of all outputs.
     out: PathBuf,
     /// What lets rustc find the crates compiled before.
     externs: Vec<OsString>,
-    /// The folder with the real libnvvm.
+    /// The directory with the real libnvvm.
     cuda: PathBuf,
     /// For toolkits that are not whole. It lies outside the repository, where no `target/cuda`
     /// stands above it.
@@ -47,7 +47,7 @@ pub fn root() -> PathBuf {
 
 fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => std::path::absolute(&folder).unwrap_or(folder.into()),
+        Some(directory) => std::path::absolute(&directory).unwrap_or(directory.into()),
         None => root().join("target"),
     }
 }
@@ -139,11 +139,11 @@ impl Toolchain {
         })
     }
 
-    /// A folder for generated sources.
+    /// A directory for generated sources.
     pub fn sources(&self) -> Result<PathBuf> {
-        let folder = self.out.join("sources");
-        fs::create_dir_all(&folder)?;
-        Ok(folder)
+        let directory = self.out.join("sources");
+        fs::create_dir_all(&directory)?;
+        Ok(directory)
     }
 
     fn rustc(&self, source: &Path, flags: &[String], toolkit: Toolkit) -> Result<Command> {
@@ -187,7 +187,7 @@ impl Toolchain {
         }
         let home = match toolkit {
             Toolkit::Whole => self.cuda.clone(),
-            _ => self.toolkit_folder(toolkit)?,
+            _ => self.toolkit_directory(toolkit)?,
         };
         if toolkit == Toolkit::EmptyOption {
             command.arg(format!("-Cllvm-args=--cuda={}", home.display()));
@@ -201,7 +201,7 @@ impl Toolchain {
         }
     }
 
-    /// A copy of the backend, which has no `cuda` in a folder above it.
+    /// A copy of the backend, which has no `cuda` in a directory above it.
     fn hidden_backend(&self) -> Result<PathBuf> {
         let _making = self.making.lock().unwrap_or_else(|e| e.into_inner());
         let name = self
@@ -215,12 +215,12 @@ impl Toolchain {
         Ok(path)
     }
 
-    fn toolkit_folder(&self, toolkit: Toolkit) -> Result<PathBuf> {
+    fn toolkit_directory(&self, toolkit: Toolkit) -> Result<PathBuf> {
         let _making = self.making.lock().unwrap_or_else(|e| e.into_inner());
-        let folder = self.bare.path().join(format!("{toolkit:?}"));
-        let libraries = folder.join("nvvm/lib64");
+        let directory = self.bare.path().join(format!("{toolkit:?}"));
+        let libraries = directory.join("nvvm/lib64");
         if libraries.exists() {
-            return Ok(folder);
+            return Ok(directory);
         }
         fs::create_dir_all(&libraries)?;
         let libnvvm = libraries.join("libnvvm.so");
@@ -228,7 +228,7 @@ impl Toolchain {
             Toolkit::Whole | Toolkit::None | Toolkit::EmptyOption => {}
             Toolkit::TextFile => fs::write(&libnvvm, "this is not a library\n")?,
             Toolkit::NoFunctions => {
-                let source = folder.join("empty.rs");
+                let source = directory.join("empty.rs");
                 fs::write(&source, "")?;
                 let mut command = Command::new(&self.rustc);
                 command.arg("--crate-type=cdylib").arg(&source);
@@ -244,7 +244,7 @@ impl Toolchain {
                 std::os::unix::fs::symlink(real.canonicalize()?, &libnvvm)?;
             }
         }
-        Ok(folder)
+        Ok(directory)
     }
 
     /// Replaces what differs from one machine to the next.
@@ -334,9 +334,9 @@ fn build_libraries(cargo: &Path, backend: &Path) -> Result<Vec<OsString>> {
         .current_dir(root());
     let mut arguments = Vec::new();
     for file in artifacts(&mut command)? {
-        let folder = file.parent().unwrap_or(Path::new("."));
+        let directory = file.parent().unwrap_or(Path::new("."));
         let mut search = OsString::from("-Ldependency=");
-        search.push(folder);
+        search.push(directory);
         if !arguments.contains(&search) {
             arguments.push(search);
         }

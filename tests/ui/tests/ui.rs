@@ -13,10 +13,10 @@ type Shared = Arc<OnceLock<Result<Toolchain, String>>>;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let shared = Shared::default();
     let mut trials = Vec::new();
-    for file in files(&folder) {
+    for file in files(&directory) {
         let extension = file.extension().and_then(|extension| extension.to_str());
         match extension {
             Some("rs") => trials.push(trial(&file, &shared)),
@@ -31,8 +31,8 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn files(folder: &Path) -> Vec<std::path::PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn files(directory: &Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
     files.sort();
     files

@@ -1,6 +1,6 @@
 //! fp16 (`f16`) and bf16 (`bf16`), pairs of them, and the fp8, fp6 and fp4 formats. An fp16 or bf16
 //! value is a `u16` here, a pair a `u32` with the first value in the lower bits.
-//! [`halves`](crate::halves) has types for them.
+//! [`half`](crate::half) has types for them.
 //!
 //! Suffixes of names: `rn` rounds to nearest even, `rz` toward zero, `rm` toward minus infinity,
 //! `rp` toward infinity; `ftz` flushes subnormal numbers to zero; `sat` clamps to 0..=1 and

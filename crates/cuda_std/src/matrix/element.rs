@@ -1,7 +1,7 @@
 //! Element types of matrices, and how elements are packed into registers.
 
-use crate::halves::{Bf16, F16};
-use crate::tiny::{E2m1, E2m3, E3m2, E4m3, E5m2};
+use crate::half::{Bf16, F16};
+use crate::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2};
 
 /// An element type of a factor or an accumulator.
 pub trait Element: Copy + sealed::Sealed {

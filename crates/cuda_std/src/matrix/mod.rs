@@ -4,7 +4,7 @@
 //! and read them.
 //!
 //! ```
-//! use cuda_std::halves::F16;
+//! use cuda_std::half::F16;
 //! use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 //! use cuda_std::prelude::*;
 //!
@@ -295,7 +295,7 @@ load_matrices!(8: Two, One, One, |row| matrix::ldmatrix_x_2(row), |row, transpos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::halves::F16;
+    use crate::half::F16;
 
     /// Checks that the fragments cover each element of the matrix exactly once.
     fn covers(rows: usize, columns: usize, len: usize, place: fn(usize, usize) -> (usize, usize)) {

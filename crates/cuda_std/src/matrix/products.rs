@@ -2,9 +2,9 @@
 
 use super::element::{Bit, E2m1Byte, I4, Registers, Tf32, U4};
 use super::{A, Accumulator, B, Mma};
-use crate::halves::{Bf16, F16};
+use crate::half::{Bf16, F16};
 use crate::intrinsics::matrix as rows;
-use crate::tiny::{E2m3, E3m2, E4m3, E5m2};
+use crate::minifloat::{E2m3, E3m2, E4m3, E5m2};
 
 /// The dimensions, element types and registers of a product's matrices.
 pub trait Shape: Sized {

@@ -3,7 +3,7 @@
 //! code should prefer [`Mma`](super::Mma).
 //!
 //! ```
-//! use cuda_std::halves::F16;
+//! use cuda_std::half::F16;
 //! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
 //! use cuda_std::prelude::*;
 //!
@@ -26,7 +26,7 @@
 use core::marker::PhantomData;
 
 use super::element::{Bit, I4, Registers, Tf32, U4};
-use crate::halves::{Bf16, F16};
+use crate::half::{Bf16, F16};
 use crate::intrinsics::wmma as rows;
 
 /// The product of an M×K and a K×N matrix of `T`, accumulated in `TC`.

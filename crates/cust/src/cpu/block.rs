@@ -55,7 +55,7 @@ pub(super) struct Threads<'l> {
     /// The number of threads that have not exited, including those that have not started.
     live: Cell<u32>,
     /// Whether the launch has failed in this block, so that its threads exit.
-    cancelled: Cell<bool>,
+    canceled: Cell<bool>,
     state: RefCell<State>,
 }
 
@@ -141,7 +141,7 @@ impl<'l> Threads<'l> {
             next: Cell::new(launch.threads),
             next_index: Cell::default(),
             live: Cell::new(0),
-            cancelled: Cell::new(false),
+            canceled: Cell::new(false),
             state: RefCell::default(),
         }
     }
@@ -193,7 +193,7 @@ impl<'l> Threads<'l> {
 
     /// Starts the next block. Returns whether there is one.
     fn next_block(&self) -> bool {
-        if self.cancelled.get() {
+        if self.canceled.get() {
             return false;
         }
         let mut blocks = self.blocks.take();
@@ -209,7 +209,7 @@ impl<'l> Threads<'l> {
     fn choose(&self) -> Option<usize> {
         loop {
             let mut state = self.state.borrow_mut();
-            let next = if self.cancelled.get() {
+            let next = if self.canceled.get() {
                 // All waiting threads exit.
                 Some(state.seats.iter().position(|seat| seat.suspended)?)
             } else if self.next.get() < self.launch.threads {
@@ -239,7 +239,7 @@ impl<'l> Threads<'l> {
 
     fn next_thread(&self) -> Option<(u32, [u32; 3])> {
         let number = self.next.get();
-        if number >= self.launch.threads || self.cancelled.get() {
+        if number >= self.launch.threads || self.canceled.get() {
             return None;
         }
         self.next.set(number + 1);
@@ -392,7 +392,7 @@ impl<'l> Threads<'l> {
     /// Stops the launch with an error.
     fn fail(&self, reason: CpuFault) {
         self.launch.fail(reason);
-        self.cancelled.set(true);
+        self.canceled.set(true);
     }
 
     /// Returns the linear index of the running thread in its block.
@@ -408,7 +408,7 @@ impl<'l> Threads<'l> {
         if next != slot {
             self.stacks.switch(slot, next);
         }
-        if self.cancelled.get() {
+        if self.canceled.get() {
             current.kill();
         }
         if current.is_dead() {
@@ -572,7 +572,7 @@ unsafe impl Block for Threads<'_> {
     fn pause(&self) {
         current(|current| {
             if self.launch.stopped.load(Ordering::Relaxed) {
-                self.cancelled.set(true);
+                self.canceled.set(true);
                 current.kill();
                 self.leave();
             }

@@ -115,11 +115,11 @@ fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
 
 /// Elements in host memory viewed as the rows of a matrix, for a kernel parameter of type
 /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by
-/// [`SliceExt::rows_mut`](crate::util::SliceExt::rows_mut).
+/// [`SliceExt::rows_mut`](crate::ext::SliceExt::rows_mut).
 pub type HostRowsMut<'a, T> = HostShapeMut<'a, T, 2>;
 
 /// Elements in host memory viewed as layers of rows, for a kernel parameter of type `PerThread3d`.
-/// Returned by [`SliceExt::volume_mut`](crate::util::SliceExt::volume_mut).
+/// Returned by [`SliceExt::volume_mut`](crate::ext::SliceExt::volume_mut).
 pub type HostVolumeMut<'a, T> = HostShapeMut<'a, T, 3>;
 
 /// Elements in host memory viewed as an array of `N` dimensions. A launch passes their address,

@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
                     if self.lexer.colon_follows()? {
                         let label = self.name("a label")?;
                         self.bump()?;
-                        let statement = self.labelled(label)?;
+                        let statement = self.labeled(label)?;
                         statements.push(statement);
                     } else {
                         let instruction = self.instruction()?;
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses what follows `label:`. Some directives use the label as their name.
-    fn labelled(&mut self, label: &'a str) -> Result<Statement<'a>> {
+    fn labeled(&mut self, label: &'a str) -> Result<Statement<'a>> {
         match self.dotted() {
             Some("branchtargets") => Ok(Statement::BranchTargets {
                 label,

@@ -6,9 +6,9 @@ use super::float::for_float;
 use super::integer::{for_integer, supported};
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
-use crate::exact::{self, F32, F64, Mode};
 use crate::exec::value::{Brain, Float, Half, Single, Value};
 use crate::exec::{Handler, float, general, unary};
+use crate::soft_float::{self, F32, F64, Mode};
 
 /// Flags in `imm`, above the rounding mode.
 const FTZ: i64 = 1 << 8;
@@ -68,7 +68,7 @@ fn to_integer<F: Float, I: Integer>(value: F, imm: i64) -> I {
 /// Converts an integer to a float, rounding once.
 fn from_integer<I: Integer, F: Float>(value: I, imm: i64) -> F {
     let result = F::pack(
-        exact::integer(value.to_i128()),
+        soft_float::integer(value.to_i128()),
         Mode::from_number(imm & 0xff),
     );
     if imm & SAT != 0 {
@@ -88,7 +88,7 @@ fn between<A: Float, B: Float>(value: A, imm: i64) -> B {
         return adjust(convert_nan(value, imm), imm);
     }
     let number = if imm & INTEGRAL != 0 {
-        exact::F64.unpack(float::integral(wide, mode).to_bits())
+        soft_float::F64.unpack(float::integral(wide, mode).to_bits())
     } else {
         value.unpack()
     };
@@ -119,7 +119,7 @@ fn adjust<T: Float>(mut value: T, imm: i64) -> T {
 /// only a shift; otherwise it becomes the canonical NaN.
 fn convert_nan<A: Float, B: Float>(value: A, imm: i64) -> B {
     let usual = B::not_a_number(&[]);
-    if A::FORMAT == exact::BF16 && B::FORMAT == exact::F32 {
+    if A::FORMAT == soft_float::BF16 && B::FORMAT == soft_float::F32 {
         return B::with_bits(value.bits() << 16);
     }
     if size_of::<A>() < 8 && size_of::<B>() < 8 {

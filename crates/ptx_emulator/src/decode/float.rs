@@ -7,10 +7,10 @@ use ptx::Type;
 use super::integer::supported;
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
-use crate::exact::Mode;
 use crate::exec::float::{self, ADD, DIV, FMA, MUL, RCP, SQRT, SUB};
 use crate::exec::value::{Brain, Float, Half, canonical, flush, settle};
 use crate::exec::{Handler, binary, general, ternary, unary};
+use crate::soft_float::Mode;
 
 /// Evaluates an expression for the float type of a PTX type.
 macro_rules! for_float {
@@ -61,8 +61,8 @@ fn flagged<T: Float>(imm: i64, a: T, b: T, c: T) -> T {
     let (a, b, c) = (flush(a), flush(b), flush(c));
     let result = if mode == Mode::Nearest
         && matches!(operation, ADD | SUB | MUL)
-        && T::FORMAT != crate::exact::F64
-        && T::FORMAT != crate::exact::F32
+        && T::FORMAT != crate::soft_float::F64
+        && T::FORMAT != crate::soft_float::F32
     {
         float::narrow_binary(operation, a, b)
     } else {

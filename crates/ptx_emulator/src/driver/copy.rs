@@ -8,7 +8,7 @@ use cust_raw::{
     CUstream,
 };
 
-use super::queue::{Promised, Work, in_stream, is_late};
+use super::queue::{Promised, Work, in_stream, is_deferred};
 use super::state::{Array, Context, State, from_pointer, state};
 use super::{Outcome, api};
 use crate::memory::{alias_of, host_address};
@@ -175,7 +175,7 @@ impl Copy {
         let captured = stream.capture().is_some();
         let waits = !captured && self.to.side.is_pageable(&context);
         let mut work = None;
-        if is_late() && !captured && self.from.side.is_pageable(&context) {
+        if is_deferred() && !captured && self.from.side.is_pageable(&context) {
             let span = self.from.span(self.extent).ok_or(INVALID)?;
             // SAFETY: the caller guarantees that the memory has this size.
             let bytes = unsafe { std::slice::from_raw_parts(from, span) }.to_vec();

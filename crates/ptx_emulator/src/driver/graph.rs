@@ -20,7 +20,7 @@ use cust_raw::{
 use super::condition::{Choice, Condition};
 use super::copy::{copy_node, set_node};
 use super::launch::{Attributes, Launch, LaunchWork};
-use super::queue::{Work, in_stream, is_late};
+use super::queue::{Work, in_stream, is_deferred};
 use super::state::{Context, Handle, Object, State, Stream, from_pointer, lock, state, to_pointer};
 use super::stream::host_work;
 use super::{Outcome, api, put, put_optional};
@@ -186,7 +186,7 @@ impl Graph {
                 !done[*number] && !node.destroyed && node.after.iter().all(is_done)
             };
             let mut nodes = nodes.iter().enumerate();
-            let (number, node) = match is_late() {
+            let (number, node) = match is_deferred() {
                 true => nodes.rfind(ready)?,
                 false => nodes.find(ready)?,
             };

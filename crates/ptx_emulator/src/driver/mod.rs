@@ -8,7 +8,7 @@
 //!
 //! `state.rs` holds the tables, and `queue.rs` the pending work of streams. `device.rs`,
 //! `context.rs`, `module.rs`, `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`,
-//! `copy.rs`, `stream.rs`, `graph.rs`, `condition.rs`, `green.rs`, `tensor.rs` and `texture.rs`
+//! `copy.rs`, `stream.rs`, `graph.rs`, `condition.rs`, `green_context.rs`, `tensor.rs` and `texture.rs`
 //! each hold the functions of one part of the API. Functions that are not implemented return
 //! `CUDA_ERROR_NOT_SUPPORTED`.
 
@@ -21,7 +21,7 @@ mod copy;
 mod device;
 mod function;
 mod graph;
-mod green;
+mod green_context;
 mod launch;
 mod library;
 mod mapping;
@@ -87,7 +87,7 @@ pub fn driver() -> &'static Driver {
         mapping::fill(&mut driver);
         graph::fill(&mut driver);
         condition::fill(&mut driver);
-        green::fill(&mut driver);
+        green_context::fill(&mut driver);
         tensor::fill(&mut driver);
         texture::fill(&mut driver);
         driver

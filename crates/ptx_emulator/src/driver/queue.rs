@@ -2,7 +2,7 @@
 //!
 //! Each item of work gets a number in its stream and runs after its predecessors. By default
 //! ([`Schedule::Eager`]) it runs when it is enqueued, on the calling thread. With
-//! [`Schedule::Late`] it runs when something waits for it: the host, or running work of another
+//! [`Schedule::Deferred`] it runs when something waits for it: the host, or running work of another
 //! stream. A GPU could choose either schedule. The deferred schedule exposes missing
 //! synchronization in a program, deterministically.
 //!
@@ -17,7 +17,7 @@ use cust_raw::{CUgraphNodeType, CUresult, CUstream_flags};
 use super::Outcome;
 use super::state::{Context, State, Stream, lock};
 
-/// The environment variable that selects the schedule: `eager` or `late`.
+/// The environment variable that selects the schedule: `eager` or `deferred`.
 const VARIABLE: &str = "PTX_EMULATOR_SCHEDULE";
 
 /// When work that was enqueued in a stream runs.
@@ -26,7 +26,7 @@ pub enum Schedule {
     /// Immediately.
     Eager,
     /// When something waits for it.
-    Late,
+    Deferred,
 }
 
 static SCHEDULE: AtomicU8 = AtomicU8::new(0);
@@ -34,24 +34,24 @@ static SCHEDULE: AtomicU8 = AtomicU8::new(0);
 /// Sets the schedule of work enqueued from now on, in the whole process.
 ///
 /// By default, the environment variable `PTX_EMULATOR_SCHEDULE` selects the schedule: `eager` or
-/// `late`. Without it, the schedule is eager.
+/// `deferred`. Without it, the schedule is eager.
 pub fn set_schedule(schedule: Schedule) {
     SCHEDULE.store(1 + schedule as u8, Ordering::SeqCst);
 }
 
-pub(super) fn is_late() -> bool {
+pub(super) fn is_deferred() -> bool {
     match SCHEDULE.load(Ordering::SeqCst) {
         0 => {
-            let late = std::env::var(VARIABLE).is_ok_and(|value| value == "late");
-            let schedule = if late {
-                Schedule::Late
+            let deferred = std::env::var(VARIABLE).is_ok_and(|value| value == "deferred");
+            let schedule = if deferred {
+                Schedule::Deferred
             } else {
                 Schedule::Eager
             };
             set_schedule(schedule);
-            late
+            deferred
         }
-        schedule => schedule == 1 + Schedule::Late as u8,
+        schedule => schedule == 1 + Schedule::Deferred as u8,
     }
 }
 
@@ -209,7 +209,7 @@ impl Stream {
         if self.queue.is_done(number) {
             return true;
         }
-        if is_late() {
+        if is_deferred() {
             self.step(context);
         }
         false
@@ -234,12 +234,12 @@ pub(super) fn in_stream(
     if let Some(capture) = stream.capture() {
         return capture.record(stream, kind, work);
     }
-    let late = is_late();
-    if late {
+    let deferred = is_deferred();
+    if deferred {
         wait_for_default(state, context, stream);
     }
     let outcome = Arc::new(OnceLock::new());
-    if late {
+    if deferred {
         // There is no call left that could return an error.
         let (context, inner) = (Arc::downgrade(context), work);
         let work: Work = Arc::new(move || {
@@ -285,7 +285,7 @@ pub(super) fn callback(
 
 /// Enqueues an item, and starts a thread that runs it when its turn comes.
 fn spawn(state: &State, context: &Arc<Context>, stream: &Arc<Stream>, item: Item) -> Outcome {
-    if is_late() {
+    if is_deferred() {
         wait_for_default(state, context, stream);
     }
     let number = stream.queue.push(item);
@@ -321,7 +321,7 @@ pub(super) fn wait_for(context: &Context, stream: &Stream, other: &Arc<Stream>, 
         return;
     }
     let own = stream.queue.push(Item::WaitFor(Arc::clone(other), number));
-    if !is_late() {
+    if !is_deferred() {
         stream.run_up_to(context, own);
     }
 }

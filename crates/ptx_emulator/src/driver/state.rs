@@ -176,7 +176,7 @@ pub(super) enum Object {
     Exec(Arc<Exec>),
     /// A mipmapped array: its context, and the handles of its levels.
     Mipmapped(Handle, Arc<Vec<Handle>>),
-    Green(Arc<super::green::Green>),
+    Green(Arc<super::green_context::Green>),
 }
 
 /// A reserved address range, to parts of which memory is mapped.
@@ -430,7 +430,10 @@ impl State {
         }
     }
 
-    pub(super) fn green(&self, handle: Handle) -> Result<Arc<super::green::Green>, CUresult> {
+    pub(super) fn green(
+        &self,
+        handle: Handle,
+    ) -> Result<Arc<super::green_context::Green>, CUresult> {
         match self.object(handle) {
             Some(Object::Green(green)) => Ok(green),
             _ => Err(CUresult::CUDA_ERROR_INVALID_CONTEXT),

@@ -1,7 +1,7 @@
 //! Floating-point operations with PTX's rules for NaN, signed zeros, rounding modes and saturation.
 
 use super::value::{Float, canonical, flush};
-use crate::exact::{self, Mode, Number};
+use crate::soft_float::{self, Mode, Number};
 
 /// `.sat`: clamps to `[0, 1]`; a NaN becomes zero.
 #[inline(always)]
@@ -67,13 +67,13 @@ pub(crate) fn extremum_magnitude<T: Float>(a: T, b: T, max: bool, propagate: boo
 pub(crate) fn rounded<T: Float>(operation: u8, a: T, b: T, c: T, mode: Mode) -> T {
     let (x, y) = (a.unpack(), b.unpack());
     let number = match operation {
-        ADD => exact::add(x, y, mode),
-        SUB => exact::add(x, exact::negate(y), mode),
-        MUL => exact::multiply(x, y),
-        DIV => exact::divide(x, y),
-        SQRT => exact::square_root(x),
-        RCP => exact::divide(exact::integer(1), x),
-        _ => exact::add(exact::multiply(x, y), c.unpack(), mode),
+        ADD => soft_float::add(x, y, mode),
+        SUB => soft_float::add(x, soft_float::negate(y), mode),
+        MUL => soft_float::multiply(x, y),
+        DIV => soft_float::divide(x, y),
+        SQRT => soft_float::square_root(x),
+        RCP => soft_float::divide(soft_float::integer(1), x),
+        _ => soft_float::add(soft_float::multiply(x, y), c.unpack(), mode),
     };
     match (number, operation) {
         (Number::Nan, ADD | SUB | MUL) => T::not_a_number(&[b, a]),

@@ -4,9 +4,9 @@
 use super::barrier::{Action, act};
 use super::memory::{GENERIC, GLOBAL, SHARED};
 use super::{Context, Inst, RANK_SHIFT, Regs};
-use crate::exact::{BF16, F16, F64, Mode};
 use crate::fault::FaultKind;
 use crate::launch::MAX_BLOCKS_PER_CLUSTER;
+use crate::soft_float::{BF16, F16, F64, Mode};
 use crate::tensor_map::{Cut, TensorMap, element};
 
 /// A bulk copy. The operands, which differ between copies of the instruction, are in registers.

@@ -2,7 +2,7 @@
 //! above a value's width are unspecified when it is written, and each reader uses only the width
 //! that it needs.
 
-use crate::exact::{BF16, F16, F32, F64, Format, Mode, Number};
+use crate::soft_float::{BF16, F16, F32, F64, Format, Mode, Number};
 
 /// A value that a register can hold.
 pub(crate) trait Value: Copy {

@@ -1,7 +1,7 @@
 //! The element types of matrices: their width in a register, and the meaning of their bits.
 
-use crate::exact::{BF16, F16, F64, Mode};
 use crate::exec::value::{Float, Half, Single};
+use crate::soft_float::{BF16, F16, F64, Mode};
 
 /// The element type of a matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) enum Element {
 
 /// A float of at most 8 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Small {
+pub(crate) struct Minifloat {
     pub exponent: u32,
     pub fraction: u32,
     pub bias: i32,
@@ -44,14 +44,14 @@ pub(crate) enum Specials {
     Ieee,
 }
 
-pub(crate) const E4M3: Small = small(4, 3, 7, Specials::OneNan);
-pub(crate) const E5M2: Small = small(5, 2, 15, Specials::Ieee);
-pub(crate) const E3M2: Small = small(3, 2, 3, Specials::Nothing);
-pub(crate) const E2M3: Small = small(2, 3, 1, Specials::Nothing);
-pub(crate) const E2M1: Small = small(2, 1, 1, Specials::Nothing);
+pub(crate) const E4M3: Minifloat = minifloat(4, 3, 7, Specials::OneNan);
+pub(crate) const E5M2: Minifloat = minifloat(5, 2, 15, Specials::Ieee);
+pub(crate) const E3M2: Minifloat = minifloat(3, 2, 3, Specials::Nothing);
+pub(crate) const E2M3: Minifloat = minifloat(2, 3, 1, Specials::Nothing);
+pub(crate) const E2M1: Minifloat = minifloat(2, 1, 1, Specials::Nothing);
 
-const fn small(exponent: u32, fraction: u32, bias: i32, specials: Specials) -> Small {
-    Small {
+const fn minifloat(exponent: u32, fraction: u32, bias: i32, specials: Specials) -> Minifloat {
+    Minifloat {
         exponent,
         fraction,
         bias,
@@ -59,7 +59,7 @@ const fn small(exponent: u32, fraction: u32, bias: i32, specials: Specials) -> S
     }
 }
 
-impl Small {
+impl Minifloat {
     /// Returns the number of codes without the sign.
     fn magnitudes(self) -> u64 {
         1 << (self.exponent + self.fraction)
@@ -174,7 +174,7 @@ impl Element {
         matches!(self, S32 | S8 | U8 | S4 | U4 | B1)
     }
 
-    fn small(self) -> Option<Small> {
+    fn minifloat(self) -> Option<Minifloat> {
         Some(match self {
             Element::E4m3 => E4M3,
             Element::E5m2 => E5M2,
@@ -187,7 +187,7 @@ impl Element {
 
     /// Returns the value of bits as a float.
     pub fn float(self, bits: u64) -> f64 {
-        let of = |format: crate::exact::Format, bits| {
+        let of = |format: crate::soft_float::Format, bits| {
             f64::from_bits(F64.pack(format.unpack(bits), Mode::Nearest))
         };
         match self {
@@ -197,7 +197,7 @@ impl Element {
             Element::Tf32 => f32::from_bits(bits as u32 & !0x1fff).into(),
             Element::F16 => of(F16, bits & 0xffff),
             Element::Bf16 => of(BF16, bits & 0xffff),
-            _ => self.small().map_or(0.0, |small| small.value(bits)),
+            _ => self.minifloat().map_or(0.0, |format| format.value(bits)),
         }
     }
 

@@ -49,7 +49,7 @@ impl Mul for Complex {
     }
 }
 
-/// A pixel's colour.
+/// A pixel's color.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeviceCopy)]
 #[repr(C)]
 pub struct Rgb(pub [u8; 3]);
@@ -64,8 +64,8 @@ pub struct View {
     /// After how many steps a point counts as inside.
     pub iterations: u32,
     /// The point in the image's middle.
-    pub centre: Complex,
-    /// The distance of two neighbouring pixels, along both axes.
+    pub center: Complex,
+    /// The distance of two neighboring pixels, along both axes.
     pub step: Complex,
 }
 
@@ -75,16 +75,16 @@ impl View {
     pub fn point(&self, x: u32, y: u32) -> Complex {
         let right = f64::from(x) - f64::from(self.width) / 2.0 + 0.5;
         let up = f64::from(self.height) / 2.0 - f64::from(y) - 0.5;
-        self.centre
+        self.center
             + Complex {
                 re: right * self.step.re,
                 im: up * self.step.im,
             }
     }
 
-    /// The colour of a pixel.
+    /// The color of a pixel.
     pub fn pixel(&self, x: u32, y: u32) -> Rgb {
-        colour(escape_time(self.point(x, y), self.iterations))
+        color(escape_time(self.point(x, y), self.iterations))
     }
 }
 
@@ -101,8 +101,8 @@ pub fn escape_time(c: Complex, iterations: u32) -> Option<u32> {
     None
 }
 
-/// A colour for an escape time; black for the inside.
-fn colour(time: Option<u32>) -> Rgb {
+/// A color for an escape time; black for the inside.
+fn color(time: Option<u32>) -> Rgb {
     let Some(time) = time else {
         return Rgb([0; 3]);
     };

@@ -7,7 +7,7 @@
 #![no_std]
 
 use cuda_std::copy;
-use cuda_std::halves::F16;
+use cuda_std::half::F16;
 use cuda_std::matrix::{A, Accumulator, B, Mma, Multiply};
 use cuda_std::prelude::*;
 use cuda_std::unroll::unroll;

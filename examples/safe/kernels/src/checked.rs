@@ -34,7 +34,7 @@ pub fn transpose(
     }
 }
 
-/// The mean of each element and its neighbours.
+/// The mean of each element and its neighbors.
 #[kernel(block_size(256), min_blocks = 4)]
 pub fn stencil(
     #[shared] mut shared: Shared<Array<f32, 258>>,
@@ -44,9 +44,9 @@ pub fn stencil(
     for mut piece in to.pieces() {
         let start = piece.start();
         shared.own().each(|i, element| {
-            // At the ends the neighbour is the element itself.
-            let neighbour = from.get((start + i).saturating_sub(1)).copied();
-            *element = neighbour.or_else(|| from.last().copied()).unwrap_or(0.0);
+            // At the ends the neighbor is the element itself.
+            let neighbor = from.get((start + i).saturating_sub(1)).copied();
+            *element = neighbor.or_else(|| from.last().copied()).unwrap_or(0.0);
         });
         shared.read(|all| {
             piece.each(|i, to| {

@@ -55,7 +55,7 @@ pub unsafe fn transpose_unchecked(from: &[f32], to: *mut f32, width: usize, heig
     }
 }
 
-/// The mean of each element and its neighbours.
+/// The mean of each element and its neighbors.
 #[kernel(block_size(256), min_blocks = 4)]
 pub unsafe fn stencil_unchecked(from: &[f32], to: *mut f32) {
     let n = from.len();

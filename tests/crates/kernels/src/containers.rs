@@ -35,7 +35,7 @@ type State = BuildHasherDefault<Fnv>;
 #[repr(C)]
 struct Vertex {
     position: [f32; 3],
-    colour: u32,
+    color: u32,
 }
 
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
@@ -193,7 +193,7 @@ cases! {
     fn bytemuck_all(mut input, record) {
         let vertices: [Vertex; 3] = core::array::from_fn(|_| Vertex {
             position: core::array::from_fn(|_| input.ordinary() as f32),
-            colour: input.bits() as u32,
+            color: input.bits() as u32,
         });
         let bytes: &[u8] = bytemuck::cast_slice(&vertices);
         record.put(bytes);
@@ -201,7 +201,7 @@ cases! {
         words.iter().for_each(|word| record.put(*word));
         let from = input.below(48) as usize;
         let part = bytemuck::try_from_bytes::<Vertex>(&bytes[from..(from + 16).min(48)]);
-        record.put(part.map(|vertex| vertex.colour).ok());
+        record.put(part.map(|vertex| vertex.color).ok());
         record.put(bytemuck::pod_read_unaligned::<u64>(&bytes[from.min(40)..from.min(40) + 8]));
         record.put(bytemuck::cast::<[f32; 2], u64>([vertices[0].position[0], 1.0]));
         let (before, middle, after) = bytemuck::pod_align_to::<u8, u64>(&bytes[from..]);

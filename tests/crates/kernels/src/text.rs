@@ -1,4 +1,4 @@
-//! Numbers as text, and serialisation.
+//! Numbers as text, and serialization.
 
 use crate::{Input, Record, cases};
 use alloc::collections::BTreeMap;

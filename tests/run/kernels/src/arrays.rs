@@ -16,15 +16,15 @@ impl Board {
         let mut next = *self;
         for y in 0..8 {
             for x in 0..8 {
-                let mut neighbours = 0;
+                let mut neighbors = 0;
                 for dy in [7, 0, 1] {
                     for dx in [7, 0, 1] {
                         if (dx, dy) != (0, 0) {
-                            neighbours += self.0[(y + dy) % 8][(x + dx) % 8];
+                            neighbors += self.0[(y + dy) % 8][(x + dx) % 8];
                         }
                     }
                 }
-                next.0[y][x] = matches!((self.0[y][x], neighbours), (1, 2) | (_, 3)) as i8;
+                next.0[y][x] = matches!((self.0[y][x], neighbors), (1, 2) | (_, 3)) as i8;
             }
         }
         next

@@ -1,4 +1,4 @@
-//! Interior mutability and uninitialised memory: `Cell`, `RefCell`, `OnceCell`, `MaybeUninit`,
+//! Interior mutability and uninitialized memory: `Cell`, `RefCell`, `OnceCell`, `MaybeUninit`,
 //! and atomics of all widths.
 
 use crate::{cases, mix};
@@ -79,7 +79,7 @@ cases! {
         record.put(unsafe_cell.into_inner());
     }
 
-    fn uninitialised(i, record) {
+    fn uninitialized(i, record) {
         let mut array: [MaybeUninit<u32>; 8] = [const { MaybeUninit::uninit() }; 8];
         for (k, slot) in array.iter_mut().enumerate() {
             slot.write(k as u32 * i);

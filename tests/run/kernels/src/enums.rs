@@ -6,7 +6,7 @@ use alloc::string::String;
 use core::num::{NonZeroU8, NonZeroU32, NonZeroU64};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Colour {
+enum Color {
     Red,
     Green = 5,
     Blue,
@@ -150,10 +150,10 @@ fn put_niches<T: Put>(values: [Option<Option<T>>; 3], record: &mut Record) {
 
 cases! {
     fn enum_c_like(i, record) {
-        let colours = [Colour::Red, Colour::Green, Colour::Blue];
-        let colour = same(colours[i as usize % 3]);
-        record.put((colour as u8, colour as i64, colour == Colour::Green));
-        record.put(colour.cmp(&Colour::Green));
+        let colors = [Color::Red, Color::Green, Color::Blue];
+        let color = same(colors[i as usize % 3]);
+        record.put((color as u8, color as i64, color == Color::Green));
+        record.put(color.cmp(&Color::Green));
         let signed = [Signed::Least, Signed::MinusOne, Signed::Zero, Signed::Most][i as usize % 4];
         record.put((signed as i8, signed as i64, signed as u8, same(signed) == Signed::Zero));
         let large = same([Large::Small, Large::Big][i as usize % 2]);

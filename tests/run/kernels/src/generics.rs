@@ -1,4 +1,4 @@
-//! Generics: functions, types and constants, monomorphised many ways.
+//! Generics: functions, types and constants, monomorphized many ways.
 
 use crate::{Put, Record, cases, mix};
 use alloc::vec::Vec;
@@ -56,7 +56,7 @@ impl<T, const N: usize> Stack<T, N> {
     }
 }
 
-struct Metres<T>(f64, PhantomData<T>);
+struct Meters<T>(f64, PhantomData<T>);
 struct Kilo;
 struct Milli;
 
@@ -70,9 +70,9 @@ impl Prefix for Milli {
     const FACTOR: f64 = 0.001;
 }
 
-impl<T: Prefix> Metres<T> {
-    fn convert<U: Prefix>(self) -> Metres<U> {
-        Metres(self.0 * T::FACTOR / U::FACTOR, PhantomData)
+impl<T: Prefix> Meters<T> {
+    fn convert<U: Prefix>(self) -> Meters<U> {
+        Meters(self.0 * T::FACTOR / U::FACTOR, PhantomData)
     }
 }
 
@@ -157,9 +157,9 @@ cases! {
     }
 
     fn generic_phantoms(i, record) {
-        let length = Metres::<Kilo>(f64::from(i), PhantomData);
+        let length = Meters::<Kilo>(f64::from(i), PhantomData);
         record.put(length.convert::<Milli>().0);
-        record.put(size_of::<Metres<Kilo>>());
+        record.put(size_of::<Meters<Kilo>>());
         record.put(<Option<Option<Option<()>>> as Nested>::depth());
     }
 

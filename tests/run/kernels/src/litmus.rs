@@ -1,5 +1,5 @@
 //! Litmus tests of the memory model: small programs of two to four threads whose outcomes tell
-//! which orders the hardware has shown (J. Alglave et al., "GPU concurrency: weak behaviours and
+//! which orders the hardware has shown (J. Alglave et al., "GPU concurrency: weak behaviors and
 //! programming assumptions", ASPLOS 2015). Each launch runs many instances of one program at once,
 //! each thread of the grid taking one role of several instances, in other blocks than the other
 //! roles of the same instance, as in J. Kirkham et al., "Foundations of empirical memory

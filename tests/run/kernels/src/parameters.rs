@@ -25,7 +25,7 @@ pub struct Plain {
 
 /// An enum without data.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
-pub enum Colour {
+pub enum Color {
     Red,
     Green,
 }
@@ -45,7 +45,7 @@ pub struct Empty;
 /// One number in a struct.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
 #[repr(transparent)]
-pub struct Metres(pub f32);
+pub struct Meters(pub f32);
 
 /// One number in an ordinary struct.
 #[derive(Clone, Copy, Debug, PartialEq, DeviceCopy)]
@@ -113,7 +113,7 @@ pub fn put_aggregates(
     plain: Plain,
     array: [u16; 5],
     pair: (u8, u64),
-    colour: Colour,
+    color: Color,
     shape: Shape,
     large: Large,
     record: &mut Record,
@@ -121,7 +121,7 @@ pub fn put_aggregates(
     plain.put(record);
     record.put(array);
     record.put(pair);
-    record.put(colour as u8);
+    record.put(color as u8);
     match shape {
         Shape::Circle(radius) => record.put(radius),
         Shape::Box { width, height } => record.put((width, height)),
@@ -136,25 +136,25 @@ pub unsafe fn parameter_aggregates(
     plain: Plain,
     array: [u16; 5],
     pair: (u8, u64),
-    colour: Colour,
+    color: Color,
     shape: Shape,
     large: Large,
     record: *mut Record,
 ) {
-    put_aggregates(plain, array, pair, colour, shape, large, unsafe {
+    put_aggregates(plain, array, pair, color, shape, large, unsafe {
         &mut *record
     });
 }
 
 pub fn put_small(
-    metres: Metres,
+    meters: Meters,
     id: Id,
     aligned: Aligned,
     optional: Option<u32>,
     tiny: [u8; 1],
     record: &mut Record,
 ) {
-    record.put((metres.0, id.0, aligned.0, aligned.1, optional, tiny));
+    record.put((meters.0, id.0, aligned.0, aligned.1, optional, tiny));
 }
 
 #[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
@@ -162,7 +162,7 @@ pub fn put_small(
 pub unsafe fn parameter_small(
     record: *mut Record,
     _: Empty,
-    Metres(metres): Metres,
+    Meters(meters): Meters,
     id: Id,
     (): (),
     aligned: Aligned,
@@ -171,7 +171,7 @@ pub unsafe fn parameter_small(
     tiny: [u8; 1],
 ) {
     optional = optional.map(|x| x + none.len() as u32);
-    put_small(Metres(metres), id, aligned, optional, tiny, unsafe {
+    put_small(Meters(meters), id, aligned, optional, tiny, unsafe {
         &mut *record
     });
 }

@@ -405,7 +405,7 @@ impl Moments {
 
 /// Rows with a mean of 0 and a variance of 1, each by a block: in one pass over it.
 #[kernel(block_size(64))]
-pub fn normalise(from: &[f32], mut to: cuda_std::PerBlock<f32, 200>) {
+pub fn normalize(from: &[f32], mut to: cuda_std::PerBlock<f32, 200>) {
     for mut row in to.pieces() {
         let numbers = &from[row.start()..row.start() + row.len()];
         let start = Moments {

@@ -72,19 +72,19 @@ pub fn box_filter(picture: Texture<f32, 2>, radius: i32, mut to: PerThread2d<f32
     });
 }
 
-/// A mean of neighbours that counts those more that are near and look alike.
+/// A mean of neighbors that counts those more that are near and look alike.
 #[kernel]
 pub fn bilateral(picture: Texture<f32, 2>, distance: f32, likeness: f32, mut to: PerThread2d<f32>) {
     to.each(|(x, y), to| {
         let (x, y) = (x as f32 + 0.5, y as f32 + 0.5);
-        let centre = picture.sample([x, y]);
+        let center = picture.sample([x, y]);
         let (mut sum, mut weights) = (0.0, 0.0);
         for dy in -2..=2 {
             for dx in -2..=2 {
                 let (dx, dy) = (dx as f32, dy as f32);
                 let value = picture.sample([x + dx, y + dy]);
                 let far = (dx * dx + dy * dy) / (2.0 * distance * distance);
-                let other = (value - centre) * (value - centre) / (2.0 * likeness * likeness);
+                let other = (value - center) * (value - center) / (2.0 * likeness * likeness);
                 let weight = (-far - other).exp();
                 sum += weight * value;
                 weights += weight;
@@ -103,7 +103,7 @@ pub fn write_surface(to: Surface<f32, 2>) {
     }
 }
 
-/// The maximum of each pixel and its eight neighbours, those outside aside.
+/// The maximum of each pixel and its eight neighbors, those outside aside.
 #[kernel]
 pub fn dilate(from: &[u8], mut to: PerThread2d<u8>) {
     let from = Rows::new(from, to.width(), to.height());
@@ -127,7 +127,7 @@ pub fn slice_volume(volume: Texture<f32, 3>, depth: f32, mut to: PerThread2d<f32
     });
 }
 
-/// How far a point of the left picture is to the right in the right one: where colours differ least, four
+/// How far a point of the left picture is to the right in the right one: where colors differ least, four
 /// bytes at a time.
 #[kernel]
 pub fn stereo(left: &[u32], right: &[u32], mut to: PerThread2d<u32>) {

@@ -3,7 +3,7 @@
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::copy;
 use cuda_std::group::{self, Group, Lanes};
-use cuda_std::halves::{F16, F16x2};
+use cuda_std::half::{F16, F16x2};
 use cuda_std::matrix::{self, Mma, Multiply, wmma};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;

@@ -178,21 +178,21 @@ pub fn edit_distance(
     }
 }
 
-/// A step of k-means: each point is added to the centre that is nearest.
+/// A step of k-means: each point is added to the center that is nearest.
 #[kernel]
 pub fn nearest(
     points: &[[f32; 2]],
-    centres: &[[f32; 2]],
+    centers: &[[f32; 2]],
     mut labels: PerThread<u32>,
     sums: &[Atomic<f32, Device>],
     counts: &[Atomic<u32, Device>],
 ) {
     labels.each_with(points, |_, label, point| {
-        let distance = |centre: &[f32; 2]| {
-            let [dx, dy] = [centre[0] - point[0], centre[1] - point[1]];
+        let distance = |center: &[f32; 2]| {
+            let [dx, dy] = [center[0] - point[0], center[1] - point[1]];
             dx * dx + dy * dy
         };
-        let nearest = centres
+        let nearest = centers
             .iter()
             .enumerate()
             .min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use core::sync::atomic::AtomicPtr;
 use cuda_std::atomic::{Atomic, Ordering::*};
 use cuda_std::group::{self, Group};
-use cuda_std::halves::Bf16;
+use cuda_std::half::Bf16;
 use cuda_std::intrinsics::float::{
     add_rm_f64, add_rp_f64, div_rm_f64, div_rp_f64, sqrt_rm_f64, sqrt_rp_f64,
 };
@@ -14,10 +14,10 @@ use cuda_std::intrinsics::integer::{
     dp2a_lo_s32_s32, lop3_b32, prmt_b32, shf_l_wrap_b32, shf_r_wrap_b32,
 };
 use cuda_std::matrix::wmma;
+use cuda_std::minifloat::E4m3;
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Shared};
-use cuda_std::tiny::E4m3;
 use cuda_std::{PerBlock, PerThread2d};
 use cust_core::DeviceCopy;
 
@@ -226,7 +226,7 @@ pub fn life_bits(from: &[u32], mut to: PerThread2d<u32>) {
         let (ones, carry) = add_bits(a0, b0, c0);
         let (s, fours) = add_bits(a1, b1, c1);
         let (twos, more) = (s ^ carry, s & carry);
-        // Two or three neighbours, and alive already or three.
+        // Two or three neighbors, and alive already or three.
         *to = twos & !(fours | more) & (ones | here.1);
     });
 }
@@ -326,7 +326,7 @@ pub fn queens(n: u32, count: &Atomic<u32, Device>) {
 
 /// Rows as bytes of floating point, with a scale for each: a block for a row.
 #[kernel(block_size(64))]
-pub fn quantise(from: &[Bf16], mut to: PerBlock<E4m3, 96>, mut scales: PerBlock<f32>) {
+pub fn quantize(from: &[Bf16], mut to: PerBlock<E4m3, 96>, mut scales: PerBlock<f32>) {
     let mut largest = 0.0;
     for mut row in to.pieces() {
         let start = row.start();

@@ -6,7 +6,7 @@ use cuda_std::AnyBits;
 use cuda_std::atomic::{Atomic, Halves, Ordering::*};
 use cuda_std::copy::{self, TensorMap};
 use cuda_std::group::{self, Group};
-use cuda_std::halves::{Bf16, Bf16x2};
+use cuda_std::half::{Bf16, Bf16x2};
 use cuda_std::intrinsics;
 use cuda_std::matrix::{self, Mma, Multiply, Tf32};
 use cuda_std::mbarrier::Mbarrier;
@@ -391,8 +391,8 @@ pub fn group_by(
 }
 
 /// Numbers that go once around the ring of a cluster's blocks, each block adding its own: a barrier in each
-/// block says that its neighbour has written, and nobody waits for all. A block may be steps ahead of its
-/// neighbour, so each step has a barrier.
+/// block says that its neighbor has written, and nobody waits for all. A block may be steps ahead of its
+/// neighbor, so each step has a barrier.
 ///
 /// # Safety
 /// There is an element for each thread.

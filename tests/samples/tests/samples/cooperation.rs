@@ -202,11 +202,11 @@ fn attention_in_one_pass() -> Outcome {
 }
 
 #[test]
-fn normalised_rows() -> Outcome {
+fn normalized_rows() -> Outcome {
     let (module, stream) = start();
     let from: Vec<f32> = floats(5 * 200).iter().map(|x| 100.0 + 3.0 * x).collect();
     let mut to = DeviceBuffer::<f32>::zeroed(from.len())?;
-    module.launch(&stream, (3, 64), normalise::args(&from.as_dbuf()?, &mut to))?;
+    module.launch(&stream, (3, 64), normalize::args(&from.as_dbuf()?, &mut to))?;
     let mut expected = Vec::new();
     for row in from.chunks(200) {
         let mean = row.iter().map(|&x| f64::from(x)).sum::<f64>() / 200.0;

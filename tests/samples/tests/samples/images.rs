@@ -119,12 +119,12 @@ fn box_and_bilateral_filters() -> Outcome {
     let args = bilateral::args(&texture, 1.5, 0.2, to.rows_mut(WIDTH));
     module.launch(&stream, (BLOCKS, THREADS), args)?;
     let expected = picture(|x, y| {
-        let centre = clamped(&from, x, y);
+        let center = clamped(&from, x, y);
         let (mut sum, mut weights) = (0.0, 0.0);
         for (dx, dy) in near() {
             let value = clamped(&from, x + dx, y + dy);
             let far = (dx * dx + dy * dy) as f32 / (2.0 * 1.5 * 1.5);
-            let weight = (-far - (value - centre).powi(2) / (2.0 * 0.2 * 0.2)).exp();
+            let weight = (-far - (value - center).powi(2) / (2.0 * 0.2 * 0.2)).exp();
             sum += weight * value;
             weights += weight;
         }

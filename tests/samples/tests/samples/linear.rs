@@ -1,5 +1,5 @@
 use crate::{Outcome, close, floats, hash, start};
-use cuda_std::halves::{F16, F16x2};
+use cuda_std::half::{F16, F16x2};
 use cust::prelude::*;
 use cust::vector::F32x4;
 use num_complex::Complex;

@@ -1,6 +1,6 @@
 use crate::{Outcome, close, floats, hash, integers};
 use cuda_std::copy;
-use cuda_std::halves::{Bf16, Bf16x2};
+use cuda_std::half::{Bf16, Bf16x2};
 use cust::prelude::*;
 use cust::tensor_map::{TensorMap, TiledTensor};
 use samples_newer::*;

@@ -190,40 +190,40 @@ fn changes_between_texts() -> Outcome {
 #[test]
 fn means_of_clusters() -> Outcome {
     let (module, stream) = start();
-    const CENTRES: [[f32; 2]; 3] = [[0.0, 0.0], [5.0, 1.0], [2.0, 7.0]];
+    const CENTERS: [[f32; 2]; 3] = [[0.0, 0.0], [5.0, 1.0], [2.0, 7.0]];
     let points: Vec<[f32; 2]> = (0..300)
         .map(|i| {
             let noise = |k: usize| (hash(2 * i + k) % 1000) as f32 / 500.0 - 1.0;
-            let [x, y] = CENTRES[i % 3];
+            let [x, y] = CENTERS[i % 3];
             [x + noise(0), y + noise(1)]
         })
         .collect();
     let device = points.as_dbuf()?;
-    let mut centres = vec![[1.0f32, 1.0], [4.0, 0.0], [3.0, 5.0]];
+    let mut centers = vec![[1.0f32, 1.0], [4.0, 0.0], [3.0, 5.0]];
     let mut labels = DeviceBuffer::<u32>::zeroed(300)?;
     for _ in 0..3 {
         let (mut sums, mut counts) = (
             DeviceBuffer::<f32>::zeroed(6)?,
             DeviceBuffer::<u32>::zeroed(3)?,
         );
-        let device_centres = centres.as_dbuf()?;
+        let device_centers = centers.as_dbuf()?;
         let args = nearest::args(
             &device,
-            &device_centres,
+            &device_centers,
             &mut labels,
             &mut sums,
             &mut counts,
         );
         module.launch(&stream, (3, 128), args)?;
         let (sums, counts) = (sums.as_host_vec()?, counts.as_host_vec()?);
-        for (i, centre) in centres.iter_mut().enumerate() {
-            *centre = [0, 1].map(|k| sums[2 * i + k] / counts[i] as f32);
+        for (i, center) in centers.iter_mut().enumerate() {
+            *center = [0, 1].map(|k| sums[2 * i + k] / counts[i] as f32);
         }
     }
     for (i, label) in labels.as_host_vec()?.into_iter().enumerate() {
         assert_eq!(label as usize, i % 3, "point {i}");
     }
-    for (found, expected) in centres.iter().zip(CENTRES) {
+    for (found, expected) in centers.iter().zip(CENTERS) {
         assert!((found[0] - expected[0]).abs() < 0.3 && (found[1] - expected[1]).abs() < 0.3);
     }
     Ok(())

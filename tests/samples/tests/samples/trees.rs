@@ -1,6 +1,6 @@
 use crate::{Outcome, close, floats, hash, integers, start};
-use cuda_std::halves::Bf16;
-use cuda_std::tiny::E4m3;
+use cuda_std::half::Bf16;
+use cuda_std::minifloat::E4m3;
 use cust::prelude::*;
 use samples_kernels::trees::*;
 
@@ -207,7 +207,7 @@ fn queens_on_a_board() -> Outcome {
 }
 
 #[test]
-fn quantised_rows() -> Outcome {
+fn quantized_rows() -> Outcome {
     let (module, stream) = start();
     let from: Vec<Bf16> = floats(3 * 96)
         .iter()
@@ -219,7 +219,7 @@ fn quantised_rows() -> Outcome {
     module.launch(
         &stream,
         (3, 64),
-        quantise::args(&from.as_dbuf()?, &mut to, &mut scales),
+        quantize::args(&from.as_dbuf()?, &mut to, &mut scales),
     )?;
     let (found, scales) = (to.as_host_vec()?, scales.as_host_vec()?);
     for (row, from) in from.chunks(96).enumerate() {

@@ -14,9 +14,9 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+pub mod intrinsics_table;
 pub mod numbers;
 pub mod products;
-pub mod rows;
 pub mod textures;
 pub mod tiles;
 pub mod transfers;

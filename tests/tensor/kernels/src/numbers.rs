@@ -3,13 +3,13 @@
 
 use crate::kernel;
 use crate::values::hash;
-use cuda_std::halves::{Bf16, Bf16x2, F16, F16x2};
+use cuda_std::half::{Bf16, Bf16x2, F16, F16x2};
+use cuda_std::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2, Ue8m0};
 use cuda_std::prelude::*;
 use cuda_std::random::{
     Bernoulli, Distribution, Exponential, HalfOpen, Normal, Philox, Poisson, Positive, Uniform,
     Xorwow, philox4x32,
 };
-use cuda_std::tiny::{E2m1, E2m3, E3m2, E4m3, E5m2, Ue8m0};
 
 /// Words that each thread computes, at most.
 pub const WORDS: usize = 128;

@@ -1,11 +1,11 @@
 //! Products of every shape and type that the architecture has.
 
 use crate::values::{Value, hash};
-use cuda_std::halves::{Bf16, F16};
+use cuda_std::half::{Bf16, F16};
 use cuda_std::matrix::{
     A, Accumulator, B, Bit, I4, Mma, Multiply, MultiplyBits, MultiplySaturating, Shape, Tf32, U4,
 };
-use cuda_std::tiny::{E4m3, E5m2};
+use cuda_std::minifloat::{E4m3, E5m2};
 
 /// Fills the factors and writes the sum, each element twice 32 bits wide.
 #[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code))]

@@ -1,8 +1,8 @@
 //! Elements by chance: small whole numbers, of which sums are exact in every type.
 
-use cuda_std::halves::{Bf16, F16};
+use cuda_std::half::{Bf16, F16};
 use cuda_std::matrix::{Bit, E2m1Byte, I4, Tf32, U4};
-use cuda_std::tiny::{E2m1, E2m3, E3m2, E4m3, E5m2};
+use cuda_std::minifloat::{E2m1, E2m3, E3m2, E4m3, E5m2};
 
 /// A hash of a matrix and a place in it.
 pub fn hash(matrix: u32, row: usize, column: usize) -> u32 {

@@ -3,11 +3,11 @@
 use crate::kernel;
 use crate::values::{Value, hash};
 use cuda_std::copy;
-use cuda_std::halves::{Bf16, F16};
+use cuda_std::half::{Bf16, F16};
 use cuda_std::intrinsics::wgmma as rows;
 use cuda_std::matrix::{Packed, Tf32};
+use cuda_std::minifloat::{E4m3, E5m2};
 use cuda_std::prelude::*;
-use cuda_std::tiny::{E4m3, E5m2};
 use cuda_std::wgmma::{self, Descriptor, Swizzle};
 
 pub struct Case {

@@ -2,7 +2,7 @@
 
 use crate::kernel;
 use crate::values::{Value, hash};
-use cuda_std::halves::{Bf16, F16};
+use cuda_std::half::{Bf16, F16};
 use cuda_std::matrix::wmma::{A, Accumulator, B, Columns, LoadA, LoadB, Multiply, Rows, Sum, Wmma};
 
 /// Where the parts of the input begin, in bytes: A, B, C, each at most 4 KiB.

@@ -246,14 +246,14 @@ struct Ray {
 
 trait Shape {
     fn hit(&self, ray: &Ray) -> Option<(f32, V3)>;
-    fn colour(&self, at: V3) -> [f32; 3] {
+    fn color(&self, at: V3) -> [f32; 3] {
         let _ = at;
         [0.5; 3]
     }
 }
 
 struct Sphere {
-    centre: V3,
+    center: V3,
     radius: f32,
 }
 
@@ -261,7 +261,7 @@ struct Floor(f32);
 
 impl Shape for Sphere {
     fn hit(&self, ray: &Ray) -> Option<(f32, V3)> {
-        let offset = ray.from - self.centre;
+        let offset = ray.from - self.center;
         let b = offset.dot(ray.along);
         let c = offset.dot(offset) - self.radius * self.radius;
         let root = b * b - c;
@@ -269,7 +269,7 @@ impl Shape for Sphere {
             return None;
         }
         let t = -b - root.sqrt();
-        let normal = (ray.from + ray.along * t - self.centre).normal()?;
+        let normal = (ray.from + ray.along * t - self.center).normal()?;
         (t > 1e-3).then_some((t, normal))
     }
 }
@@ -280,7 +280,7 @@ impl Shape for Floor {
         (t.is_finite() && t > 1e-3).then_some((t, V3([0.0, 1.0, 0.0])))
     }
 
-    fn colour(&self, at: V3) -> [f32; 3] {
+    fn color(&self, at: V3) -> [f32; 3] {
         let dark = (at.0[0].floor() as i32 + at.0[2].floor() as i32).rem_euclid(2) == 0;
         if dark {
             [0.0, 0.1, 0.2]
@@ -299,7 +299,7 @@ fn trace(scene: &[Box<dyn Shape>], ray: &Ray, depth: u32) -> [f32; 3] {
         return ray.along.0.map(|x| x * 0.5 + 0.5);
     };
     let at = ray.from + ray.along * t;
-    let own = shape.colour(at);
+    let own = shape.color(at);
     if depth == 0 {
         return own;
     }
@@ -412,8 +412,8 @@ cases! {
     fn program_rays(i, record) {
         let scene: Vec<Box<dyn Shape>> = vec![
             Box::new(Floor(-1.0)),
-            Box::new(Sphere { centre: V3([0.0, 0.0, 4.0]), radius: 1.0 }),
-            Box::new(Sphere { centre: V3([1.5, 0.25, 3.0 + i as f32 / 32.0]), radius: 0.5 }),
+            Box::new(Sphere { center: V3([0.0, 0.0, 4.0]), radius: 1.0 }),
+            Box::new(Sphere { center: V3([1.5, 0.25, 3.0 + i as f32 / 32.0]), radius: 0.5 }),
         ];
         for k in 0..6 {
             let (x, y) = ((i % 8) as f32 / 4.0 - 0.87, k as f32 / 3.0 - 0.91);

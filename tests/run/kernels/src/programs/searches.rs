@@ -266,12 +266,12 @@ fn merged(mut ranges: Vec<(i32, i32)>) -> Vec<(i32, i32)> {
 fn generation<const W: usize, const H: usize>(cells: &[[bool; W]; H]) -> [[bool; W]; H] {
     core::array::from_fn(|y| {
         core::array::from_fn(|x| {
-            let neighbours = (0..9)
+            let neighbors = (0..9)
                 .filter(|k| *k != 4)
                 .map(|k| ((y + H + k / 3 - 1) % H, (x + W + k % 3 - 1) % W))
                 .filter(|&(y, x)| cells[y][x])
                 .count();
-            matches!((cells[y][x], neighbours), (true, 2) | (_, 3))
+            matches!((cells[y][x], neighbors), (true, 2) | (_, 3))
         })
     })
 }

@@ -571,23 +571,23 @@ rows! { rows_float FLOATS floats FLOAT_NAMES:
     } => true;
     "cvt_rz_f16_f32" (a: f32) half::cvt_rz_f16_f32((a.to_bits() >> 16) as f32 + 0.7) => {
         let x = (a.to_bits() >> 16) as f32 + 0.7;
-        let near = cuda_std::halves::F16::from_f32(x);
+        let near = cuda_std::half::F16::from_f32(x);
         if near.to_f32() > x { near.to_bits() - 1 } else { near.to_bits() }
     };
-    "cvt_rni_s32_f16" (a: u16) half::cvt_rni_s32_f16(a & 0x7bff) => cuda_std::halves::F16::from_bits(a & 0x7bff).to_f32().round_ties_even() as i32;
-    "cvt_f64_f16" (a: u16) half::cvt_f64_f16(a) => f64::from(cuda_std::halves::F16::from_bits(a).to_f32());
-    "setp_lt_f16" (a: u16, b: u16) half::setp_lt_f16(a, b) => cuda_std::halves::F16::from_bits(a) < cuda_std::halves::F16::from_bits(b);
+    "cvt_rni_s32_f16" (a: u16) half::cvt_rni_s32_f16(a & 0x7bff) => cuda_std::half::F16::from_bits(a & 0x7bff).to_f32().round_ties_even() as i32;
+    "cvt_f64_f16" (a: u16) half::cvt_f64_f16(a) => f64::from(cuda_std::half::F16::from_bits(a).to_f32());
+    "setp_lt_f16" (a: u16, b: u16) half::setp_lt_f16(a, b) => cuda_std::half::F16::from_bits(a) < cuda_std::half::F16::from_bits(b);
     "setp_gtu_f16" (a: u16, b: u16) half::setp_gtu_f16(a, b) => {
-        let (a, b) = (cuda_std::halves::F16::from_bits(a).to_f32(), cuda_std::halves::F16::from_bits(b).to_f32());
+        let (a, b) = (cuda_std::half::F16::from_bits(a).to_f32(), cuda_std::half::F16::from_bits(b).to_f32());
         !(a <= b)
     };
     "add_rn_sat_f16" (a: f32, b: f32) half::add_rn_sat_f16(half::cvt_rn_f16_f32(a), half::cvt_rn_f16_f32(b)) => {
-        use cuda_std::halves::F16;
+        use cuda_std::half::F16;
         let sum = (F16::from_f32(a) + F16::from_f32(b)).to_f32();
         F16::from_f32(if sum.is_nan() { 0.0 } else { sum.clamp(0.0, 1.0) + 0.0 }).to_bits()
     };
     "ex2 and tanh_approx_f16 are near" (a: f32) {
-        let a = cuda_std::halves::F16::from_f32((a.to_bits() >> 20) as f32 / 1024.0 - 2.0);
+        let a = cuda_std::half::F16::from_f32((a.to_bits() >> 20) as f32 / 1024.0 - 2.0);
         (a.exp2_approx().to_f32() - a.to_f32().exp2()).abs() <= 4e-3
             && (a.tanh_approx().to_f32() - a.to_f32().tanh()).abs() <= 2e-3
     } => true;
@@ -608,29 +608,29 @@ rows! { rows_newer NEWER newer NEWER_NAMES:
         let bits = |x| half::cvt_rn_bf16_f32(x);
         half::fma_rn_relu_bf16(bits(a), bits(b), bits(c))
     } => {
-        use cuda_std::halves::Bf16;
+        use cuda_std::half::Bf16;
         Bf16::from_f32(a).mul_add_relu(Bf16::from_f32(b), Bf16::from_f32(c)).to_bits()
     };
     "cvt_rz_bf16_f32" (a: f32) half::cvt_rz_bf16_f32(a) => if a.is_nan() { 0x7fff } else { (a.to_bits() >> 16) as u16 };
     "cvt_rn_f16x2_f32" (a: f32, b: f32) half::cvt_rn_f16x2_f32(a, b) => {
-        use cuda_std::halves::F16;
+        use cuda_std::half::F16;
         u32::from(F16::from_f32(a).to_bits()) << 16 | u32::from(F16::from_f32(b).to_bits())
     };
     "cvt_rn_satfinite_e4m3x2_f32" (a: f32, b: f32) half::cvt_rn_satfinite_e4m3x2_f32(a, b) => {
-        use cuda_std::tiny::E4m3;
+        use cuda_std::minifloat::E4m3;
         u16::from(E4m3::from_f32(a).to_bits()) << 8 | u16::from(E4m3::from_f32(b).to_bits())
     };
     "cvt_rn_satfinite_e5m2x2_f32" (a: f32, b: f32) half::cvt_rn_satfinite_e5m2x2_f32(a, b) => {
-        use cuda_std::tiny::E5m2;
+        use cuda_std::minifloat::E5m2;
         u16::from(E5m2::from_f32(a).to_bits()) << 8 | u16::from(E5m2::from_f32(b).to_bits())
     };
     "cvt_rn_f16x2_e4m3x2" (a: u16) half::cvt_rn_f16x2_e4m3x2(a) => {
-        use cuda_std::{halves::F16, tiny::E4m3};
+        use cuda_std::{half::F16, minifloat::E4m3};
         let half = |bits: u16| u32::from(F16::from_f32(E4m3::from_bits(bits as u8).to_f32()).to_bits());
         half(a) | half(a >> 8) << 16
     };
     "cvt_rn_f16x2_e5m2x2" (a: u16) half::cvt_rn_f16x2_e5m2x2(a) => {
-        use cuda_std::{halves::F16, tiny::E5m2};
+        use cuda_std::{half::F16, minifloat::E5m2};
         let half = |bits: u16| u32::from(F16::from_f32(E5m2::from_bits(bits as u8).to_f32()).to_bits());
         half(a) | half(a >> 8) << 16
     };
@@ -762,12 +762,12 @@ cuda_std_macros::repeat! {
             (num, (|a: f32, b: f32| !a.is_nan() && !b.is_nan())), (nan, (|a: f32, b: f32| a.is_nan() || b.is_nan()))
         ] {
             "setp_<CMP>_f16" (a: u16, b: u16) half::setp_CMP_f16(a, b) => {
-                use cuda_std::halves::F16;
+                use cuda_std::half::F16;
                 let f: fn(f32, f32) -> bool = F;
                 f(F16::from_bits(a).to_f32(), F16::from_bits(b).to_f32())
             };
             "set_<CMP>_f16x2" (a: u32, b: u32) half::set_CMP_f16x2(a, b) => {
-                use cuda_std::halves::F16x2;
+                use cuda_std::half::F16x2;
                 let f: fn(f32, f32) -> bool = F;
                 let (a, b) = (F16x2::from_bits(a), F16x2::from_bits(b));
                 let one = |x: bool| if x { 0x3c00u32 } else { 0 };

@@ -4,13 +4,13 @@ use ptx::Type;
 
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, invalid, unsupported_form};
-use crate::exact::{BF16, F16, F32, F64, Mode};
 use crate::exec::value::{Float, Half};
 use crate::exec::{Handler, float, general};
-use crate::launch::element::{E2M1, E2M3, E3M2, E4M3, E5M2, Small};
+use crate::launch::element::{E2M1, E2M3, E3M2, E4M3, E5M2, Minifloat};
+use crate::soft_float::{BF16, F16, F32, F64, Mode};
 
 /// The formats, in the order of their numbers in `imm`.
-const FORMATS: [Small; 5] = [E4M3, E5M2, E3M2, E2M3, E2M1];
+const FORMATS: [Minifloat; 5] = [E4M3, E5M2, E3M2, E2M3, E2M1];
 const NAMES: [(&str, i64); 6] = [
     ("e4m3x2", 0),
     ("e5m2x2", 1),

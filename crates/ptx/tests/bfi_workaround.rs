@@ -1,6 +1,6 @@
 //! Loaded 16-bit parts are joined by shifts, which ptxas compiles correctly.
 
-use ptx::{Module, join_halves};
+use ptx::{Module, replace_bfi};
 
 #[test]
 fn loaded_halves_are_shifted() {
@@ -27,7 +27,7 @@ fn loaded_halves_are_shifted() {
         }
         ";
     let mut module = Module::parse(text).unwrap();
-    assert_eq!(join_halves(&mut module), 2);
+    assert_eq!(replace_bfi(&mut module), 2);
     let text = module.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let joined = [
@@ -48,5 +48,5 @@ fn loaded_halves_are_shifted() {
         assert!(lines.contains(&kept), "{text}");
     }
     // The pass is idempotent, also after printing and parsing.
-    assert_eq!(join_halves(&mut Module::parse(&text).unwrap()), 0);
+    assert_eq!(replace_bfi(&mut Module::parse(&text).unwrap()), 0);
 }

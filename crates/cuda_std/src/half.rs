@@ -3,7 +3,7 @@
 //! of `f32`.
 //!
 //! ```
-//! use cuda_std::halves::F16x2;
+//! use cuda_std::half::F16x2;
 //! use cuda_std::prelude::*;
 //!
 //! /// Computes `a * x + y`, two numbers per register.

@@ -2,7 +2,7 @@
 
 use crate::{Needs, trial, wide};
 use libtest_mimic::Trial;
-use tensor_tests_kernels::rows::{self, THREADS};
+use tensor_tests_kernels::intrinsics_table::{self as rows, THREADS};
 
 type Reference = fn(usize) -> Vec<u64>;
 

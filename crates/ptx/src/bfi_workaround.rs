@@ -16,7 +16,7 @@ use crate::{Instruction, Module, Operand, Statement, Type};
 
 /// Replaces each `bfi.b64` that joins two loaded 16-bit parts by `shl` and `or`. Returns the number
 /// of replacements.
-pub fn join_halves(module: &mut Module<'_>) -> usize {
+pub fn replace_bfi(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for body in bodies(module) {
         let mut parts = HashMap::new();

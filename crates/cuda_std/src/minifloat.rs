@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use cuda_std::prelude::*;
-//! use cuda_std::tiny::E4m3;
+//! use cuda_std::minifloat::E4m3;
 //!
 //! /// Converts floats to a quarter of their size.
 //! #[kernel]
@@ -17,10 +17,10 @@
 
 use core::fmt;
 
-use crate::halves::Format;
+use crate::half::Format;
 
 /// Declares one of the types.
-macro_rules! tiny {
+macro_rules! minifloat {
     ($($(#[$doc:meta])* $ty:ident $format:ident = $exponent:literal $fraction:literal,
         $special:literal, overflow $overflow:literal, nan $nan:literal;)*) => {$(
         const $format: Format = Format {
@@ -105,7 +105,7 @@ macro_rules! tiny {
     )*};
 }
 
-tiny! {
+minifloat! {
     /// fp8: 4 exponent bits, 3 fraction bits; NaN, but no infinities; up to 448.
     E4m3 FORMAT_E4M3 = 4 3, false, overflow 0x7e, nan 0x7f;
     /// fp8: 5 exponent bits, 2 fraction bits, with IEEE 754's infinities and NaNs; up to 57344.
