@@ -23,7 +23,7 @@ const MODULES: [&str; 13] = [
 /// Which builds are made: `release`, `debug`, `none`, or both without this variable. `quick` are the
 /// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
-/// What takes longer.
+/// The crates that take longer.
 const SLOW: [&str; 8] = [
     "algebra",
     "bignums",

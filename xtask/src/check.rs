@@ -32,7 +32,7 @@ const QUICK: [&str; 11] = [
 /// Packages whose libraries are checked, and whose tests take longer.
 const CHECKED: [&str; 3] = ["cuda_std", "cust", "ptx_emulator"];
 
-/// `./x check`: format, lints and unit tests of what compiles quickly.
+/// `./x check`: format, lints and unit tests of the crates that compile quickly.
 pub fn check(mut parser: lexopt::Parser) -> Result<ExitCode> {
     no_more_arguments(&mut parser)?;
     let began = Instant::now();

@@ -103,7 +103,7 @@ impl Book {
         Ok(self.rewrite(&expanded, chapter, chapter))
     }
 
-    /// Rewrites the links of a text of the file `source`, which becomes part of a chapter.
+    /// Rewrites the links in part of the file `source`, which becomes part of a chapter.
     fn rewrite(&self, text: &str, source: &Path, chapter: &Path) -> String {
         let mut rewritten = String::new();
         let mut end = 0;
@@ -282,7 +282,7 @@ fn links(text: &str) -> Vec<Link<'_>> {
     found
 }
 
-/// What a line includes, if it is an include.
+/// The path and anchor that a line includes, if it is an include.
 fn include(line: &str) -> Option<&str> {
     let rest = line.trim().strip_prefix("{{#include ")?;
     rest.strip_suffix("}}").map(str::trim)

@@ -4,7 +4,7 @@ use crate::dependencies::Dependencies;
 use crate::flags;
 use std::ffi::{OsStr, OsString};
 
-/// The kind of a rustc call, which determines the flags that it gets.
+/// The kind of a rustc invocation, which determines the flags that the wrapper adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `rustc -vV`, whose output cargo uses to detect a changed compiler.

@@ -79,7 +79,7 @@ impl Project {
     }
 }
 
-/// What a build made.
+/// The artifacts of a build.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Built {
     /// Programs and shared libraries.

@@ -20,7 +20,7 @@ enum Runs {
     Alone(fn(Vec<OsString>) -> Result<ExitCode>, &'static str),
     /// With the toolchain.
     WithToolchain(fn(&Toolchain, Vec<OsString>) -> Result<ExitCode>),
-    /// With what a build needs, if it builds. The second item is its help.
+    /// With the prerequisites of a build, if the command builds. The second item is its help.
     Own(
         fn(&Session, Vec<OsString>) -> Result<ExitCode>,
         &'static str,
@@ -29,7 +29,7 @@ enum Runs {
     Cargo(Needs),
 }
 
-/// What a command of cargo needs besides the toolchain.
+/// The prerequisites of a cargo command besides the toolchain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
@@ -260,7 +260,7 @@ fn wants_help(arguments: &[OsString]) -> bool {
         .any(|argument| argument == "--help" || argument == "-h")
 }
 
-/// What the commands that build need.
+/// The prerequisites of the commands that build.
 pub struct Session {
     /// The pinned toolchain.
     pub toolchain: Toolchain,

@@ -1,9 +1,9 @@
-//! What is missing is fetched with the user's consent.
+//! Asks the user before fetching missing components.
 
 use anyhow::{Result, bail};
 use std::io::{IsTerminal, Write};
 
-/// How the user is asked.
+/// Whether and how to ask the user.
 #[derive(Debug, Clone, Copy)]
 pub struct Consent {
     /// `--yes` was passed.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The crate with the device library. `cuda_std_macros` counts as well, whose expansions name it.
 const DEVICE_LIBRARY: &str = "cuda_std";
 
-/// A part of a symbol that every procedural macro exports and no other library does.
+/// Part of the name of a symbol that every procedural macro exports, and no other library.
 const OF_MACROS: &[u8] = b"rustc_proc_macro_decls";
 
 /// The direct dependencies of a rustc call.

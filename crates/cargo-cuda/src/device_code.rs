@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What the symbols of the libraries' own kernels and variables start with.
+/// The prefix of the symbols of kernels and variables that the libraries themselves define.
 const INTERNAL: &str = "__cuda_std_";
 
 /// An image's kernels and statics.

@@ -287,7 +287,7 @@ fn ptx_in(data: &[u8], range: Range<usize>) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The PTX at the start of a range, which ends before what is no PTX, and where it ends.
+/// The PTX at the start of a range, up to the first byte that is not PTX, and the end of the PTX.
 fn whole_modules(data: &[u8], range: Range<usize>) -> Option<(usize, String)> {
     let bytes = &data[range.clone()];
     let bytes = &bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())];
@@ -376,7 +376,7 @@ mod tests {
         };
         let expected = [Image::Ptx(MODULE.to_owned()), Image::Ptx(other.clone())];
         assert_eq!(scan(&data, known), expected);
-        // Without the lengths, what is no PTX is left out.
+        // Without the lengths, anything that is not PTX is left out.
         assert_eq!(scan(&data, |_| Vec::new()), expected);
     }
 

@@ -730,7 +730,7 @@ mod tests {
         let function = function_of(&module, "a").unwrap();
         let mut sources = Sources::new(vec![directory.path().to_owned()]);
         let text = interleave(PTX, &module, function, &mut sources, Colors::NONE);
-        // What is inlined from the standard library belongs to the line that calls it.
+        // Code inlined from the standard library is attributed to the line that calls it.
         let expected = ".visible .entry a(\n\t.param .u64 p)\n{\n\t.reg .b64 %r<3>;\n\
             \t// src/lib.rs:2: one();\n\tmov.u64 %r1, 1;\n\tmov.u64 %r1, 2;\n\
             \t{\n\t.param .b64 q;\n\t}\n$L__BB0_1:\n\t// src/lib.rs:3: }\n\tret;\n}\n";

@@ -50,7 +50,7 @@ fn limits(arch: &str) -> Option<Limits> {
     })
 }
 
-/// What limits the number of resident blocks.
+/// The resource that limits the number of resident blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The multiprocessor's number of threads.

@@ -77,7 +77,7 @@ Options of `cargo build`, with the same meaning:
   --locked, --offline, --frozen, -j, --jobs N, -v, --verbose
 ";
 
-/// What cargo builds.
+/// The packages and targets that cargo builds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The options that are passed to cargo.

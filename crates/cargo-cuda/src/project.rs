@@ -22,10 +22,10 @@ const PROFILE: &str = "
 opt-level = 3
 ";
 
-/// A table of `.cargo/config.toml` and its lines. The first has the lines before all tables.
+/// A table of `.cargo/config.toml` and its lines. The first entry has the lines before any table.
 type Table = (&'static str, &'static str);
 
-/// `.cargo/config.toml`. Cargo marks what runs when others are built, see [`flags::BUILD_TIME`].
+/// `.cargo/config.toml`. It marks build scripts and procedural macros: see [`flags::BUILD_TIME`].
 /// Kernels refuse to be compiled without the wrapper, see [`flags::PREPARED`].
 const CONFIG: [Table; 5] = [
     (

@@ -50,7 +50,7 @@ The command builds the dev profile, with kernels beside host code unoptimized. A
   --option OPTION  Pass an option to cuda-gdb; repeatable
 ";
 
-/// What the emulator checks.
+/// The emulator's checks.
 const CHECKS: &str = "accesses outside of allocations, misaligned accesses, deadlocks at barriers and \
                       misuse of instructions; it does not detect data races or uninitialized reads";
 

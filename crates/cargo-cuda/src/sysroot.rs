@@ -175,7 +175,7 @@ fn compile(
         .arg(target)
         .env("RUSTC", toolchain.rustc())
         .env("RUSTC_BOOTSTRAP", "1")
-        // Makes the symbols of this standard library other ones than those of the shipped one.
+        // Distinguishes the symbols of this standard library from those of the shipped one.
         .env("__CARGO_DEFAULT_LIB_METADATA", "cargo-cuda")
         .env("CARGO_ENCODED_RUSTFLAGS", rustflags.join("\x1f"));
     let output = command

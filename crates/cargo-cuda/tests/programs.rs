@@ -115,7 +115,7 @@ fn on_emulator_with(
     environment: &[(&str, &str)],
 ) -> String {
     let mut command = cargo_cuda();
-    // What `./x` has fetched, if nothing else is there.
+    // The libnvvm that `./x` fetched, if there is no other.
     let fetched = repository().join("target/cuda");
     if std::env::var_os("CUDA_HOME").is_none() && fetched.is_dir() {
         command.env("CUDA_HOME", fetched);
@@ -189,7 +189,7 @@ fn kernels_are_compiled_when_they_change(directory: &Path) {
             format!("result [2, 5, 8, {}]", LINE + 1),
             true,
         ),
-        // Back to what was there before, and host code with it.
+        // Revert the device code, and change host code with it.
         (
             "x * 3",
             "x * 2",
@@ -702,7 +702,7 @@ fn samples_run(directory: &Path) {
     assert!(passed.is_some(), "{printed}");
 }
 
-/// What is wrong outside of the program.
+/// Errors whose cause is outside of the program.
 fn what_is_missing_is_named(directory: &Path) {
     // It depends on `cuda_std` alone, which is checked quickly.
     let (project, target) = (directory.join("kernels"), directory.join("target"));

@@ -1,5 +1,5 @@
-//! What only a device has panics on the host with its name, and the rest works there: on a plain host,
-//! and in a single-source session, whose host code is other code.
+//! Device-only functions panic on the host with their name, and all others work there: on a plain
+//! host, and in a single-source session, whose host code is other code.
 
 use cuda_std::prelude::*;
 use std::panic::{UnwindSafe, catch_unwind};

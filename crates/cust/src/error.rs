@@ -136,7 +136,7 @@ pub enum Error {
 
     /// The driver is installed, but it finds no usable GPU.
     #[error(
-        "the CUDA driver finds no GPU ({code}: {text})\nhelp: to run on the PTX emulator, \
+        "the CUDA driver found no GPU ({code}: {text})\nhelp: to run on the PTX emulator, \
         set CUST_DEVICE=emulator, or pass Backend::Emulator"
     )]
     NoDevice {

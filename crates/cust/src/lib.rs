@@ -243,7 +243,7 @@ pub fn init_auto() -> CudaResult<ChosenDevice> {
 fn why_no_gpu(error: &Error) -> String {
     match error {
         Error::NoDriver { reason } => reason.clone(),
-        Error::NoDevice { code, text } => format!("the CUDA driver finds no GPU ({code}: {text})"),
+        Error::NoDevice { code, text } => format!("the CUDA driver found no GPU ({code}: {text})"),
         error => error.to_string(),
     }
 }

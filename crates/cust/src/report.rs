@@ -34,7 +34,7 @@ impl std::fmt::Display for Reported {
     }
 }
 
-/// What a wait has waited for.
+/// The work that a wait has waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// All work of the stream with this ID.

@@ -70,7 +70,7 @@ pub struct Stream {
     inner: Arc<StreamInner>,
 }
 
-/// A stream, and what is known about the order of its work. Buffers that it used keep it alive.
+/// A stream, and its known ordering with work of other streams. Buffers that it used keep it alive.
 pub(crate) struct StreamInner {
     pub(crate) raw: CUstream,
     pub(crate) context: Context,

@@ -1,4 +1,4 @@
-//! Waits: what the host learns from them, panics and faults of kernels.
+//! Waits, and the panics and faults of kernels that they report to the host.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::report::{self, Pending, Report, Reported, Waited};
 use crate::stack;
 
-/// What a context's kernels may report to a later wait.
+/// Reports of a context's kernels that a later wait returns.
 #[derive(Default)]
 struct Faults {
     /// The reports of the modules that can panic.

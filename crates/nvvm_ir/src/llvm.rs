@@ -1,9 +1,9 @@
-//! The exchange with a current LLVM: a module as text that LLVM's optimizer takes, and the module
-//! that it makes of it.
+//! The exchange with a current LLVM: a module as text for LLVM's optimizer, and the module
+//! that the optimizer returns.
 //!
-//! The text is that of the modern dialect, except that LLVM is to know nothing of what libnvvm's
-//! dialects give a meaning: target intrinsics (`llvm.nvvm.…`), which LLVM would replace by newer ones,
-//! are functions that it does not know, and kernels are functions that anybody may call.
+//! The text is in the modern dialect, without the constructs whose meaning only libnvvm's
+//! dialects define: target intrinsics (`llvm.nvvm.…`), which LLVM would replace with newer ones,
+//! become unknown functions, and kernels become ordinary externally visible functions.
 
 use std::collections::HashMap;
 
@@ -14,16 +14,16 @@ use crate::types::{Type, TypeKind};
 use crate::value::{Func, Value};
 use crate::write::Dialect;
 
-/// A module as LLVM gets it.
+/// A module as passed to LLVM.
 #[derive(Debug)]
 pub struct Exchange {
     /// The text.
     pub text: String,
-    /// The names of symbols in the text that have another in the module.
+    /// The original names of the symbols that were renamed in the text.
     names: HashMap<String, String>,
 }
 
-/// Target intrinsics have names that begin so.
+/// The prefix of the names of target intrinsics.
 const TARGET: &str = "llvm.nvvm.";
 
 impl Exchange {
@@ -43,7 +43,7 @@ impl Exchange {
         Exchange { text, names }
     }
 
-    /// Reads what LLVM made of the text. What LLVM was not told comes from the module.
+    /// Reads LLVM's output. Information that was hidden from LLVM is restored from `module`.
     ///
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
@@ -121,7 +121,7 @@ fn register(name: &str) -> Option<(u32, u32)> {
     Some((row.1, row.2))
 }
 
-/// Who may see a function, for LLVM: what the legalizer calls is not to be dropped.
+/// Returns the linkage of a function for LLVM, which must not drop the legalizer's functions.
 pub(crate) fn linkage(module: &Module, func: Func) -> Linkage {
     let data = module.func(func);
     match SOFT_FLOAT.contains(&data.name.as_str()) {
@@ -171,7 +171,7 @@ pub(crate) fn parameter_attributes(module: &Module, func: Func, ty: Type) -> &'s
     }
 }
 
-/// What a function of libdevice accesses.
+/// The memory that a function of libdevice accesses.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum Libdevice {
     /// Nothing: it is a function of its arguments.
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::module::KernelAttrs;
 
-    /// A kernel that reads `%tid.x`, as LLVM gets it and returns it.
+    /// A kernel that reads `%tid.x`, as passed to LLVM and returned by it.
     #[test]
     fn what_llvm_is_not_told_comes_back() {
         let text = "
@@ -260,7 +260,7 @@ start:
         assert_eq!(read.func(kernel(&read)).kernel, Some(attrs));
         assert!(read.named("llvm.nvvm.read.ptx.sreg.tid.x").is_some());
         assert!(read.named("__llvm_nvvm_barrier0").is_none());
-        // What LLVM infers of memory does not mean for LLVM 7 what it means for LLVM 23.
+        // The memory attributes that LLVM 23 infers have another meaning in LLVM 7.
         let inferred = exchange
             .text
             .replace("\"no-jump-tables\"=\"true\"", "memory(none)");

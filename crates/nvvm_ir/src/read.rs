@@ -115,7 +115,7 @@ impl<'t> Local<'t> {
     }
 }
 
-/// What the second pass reads, once all symbols are known, with the token where it starts.
+/// An item that the second pass reads, once all symbols are known, with its first token.
 enum Rest<'t> {
     Contents(Global, usize),
     Used(usize),

@@ -107,7 +107,7 @@ pub enum Purpose<'s> {
     Speed(Kernels<'s>),
 }
 
-/// What is known about the kernels of a module.
+/// Properties of the kernels of a module.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kernels<'s> {
     /// The slices among the parameters.

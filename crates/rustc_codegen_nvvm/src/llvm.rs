@@ -132,7 +132,7 @@ pub(crate) fn optimize(
     }
 }
 
-/// Runs LLVM on a text in a child process.
+/// Runs LLVM on a module's text in a child process.
 fn run(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, String> {
     let limit = TIME + TIME_PER_MEGABYTE * (text.len() >> 20) as u32;
     // The first byte of the child's output tells whether the rest is a module or an error.

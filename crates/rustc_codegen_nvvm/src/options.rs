@@ -212,7 +212,7 @@ impl Row {
     }
 }
 
-/// What the arguments request.
+/// The request of the arguments.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Compile(Options),
@@ -521,7 +521,7 @@ fn markdown() -> String {
     text
 }
 
-/// Breaks a text into lines of at most `width` characters, except for longer words.
+/// Breaks a string into lines of at most `width` characters, except for longer words.
 fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tokio::sync::Semaphore;
 use vecadd_kernels::vecadd;
 
-/// What `build.rs` made of the kernels.
+/// The module that `build.rs` compiled from the kernels.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
 const HELP: &str = "\
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     run(requests)
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct Server {
     module: Module,
     streams: Vec<Stream>,

@@ -24,7 +24,7 @@ pub type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 pub struct Program {
     /// The name on the command line.
     pub name: &'static str,
-    /// What the program computes, in a line.
+    /// A line about the program.
     pub about: &'static str,
     /// The sizes that it runs with.
     pub sizes: Sizes,
@@ -34,7 +34,7 @@ pub struct Program {
 
 /// The sizes of a program.
 pub struct Sizes {
-    /// What the size counts.
+    /// The unit of the size.
     pub unit: &'static str,
     /// The smallest size.
     pub least: usize,
@@ -46,7 +46,7 @@ pub struct Sizes {
     pub most: usize,
 }
 
-/// What a program runs with.
+/// The environment of a program.
 pub struct Setup {
     /// The kernels.
     pub module: Module,
@@ -56,11 +56,11 @@ pub struct Setup {
     pub size: usize,
 }
 
-/// What a program returns: its results on the device were equal to the CPU's.
+/// The output of a program whose results on the device were equal to the CPU's.
 pub struct Report {
     /// The picture.
     pub picture: Picture,
-    /// What was computed and compared, in lines for the user.
+    /// Lines for the user about the computation and the comparison.
     pub notes: Vec<String>,
 }
 

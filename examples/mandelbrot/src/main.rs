@@ -9,7 +9,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// What `build.rs` made of the crate `kernels`.
+/// The module that `build.rs` compiled from the crate `kernels`.
 static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 
 const HELP: &str = "\

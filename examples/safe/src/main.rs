@@ -6,7 +6,7 @@ use safe_kernels::{PRODUCT, REDUCTION, ROWS, STENCIL, TILE};
 use std::cell::RefCell;
 use std::error::Error;
 
-/// What `build.rs` made of the crate `kernels`.
+/// The module that `build.rs` compiled from the crate `kernels`.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
 const HELP: &str = "\

@@ -6,7 +6,7 @@ use sha2_kernels::Hash;
 use std::error::Error;
 use std::time::Instant;
 
-/// What `build.rs` made of the crate `kernels`.
+/// The module that `build.rs` compiled from the crate `kernels`.
 static PTX: &str = include_str!(concat!(env!("OUT_DIR"), "/kernels.ptx"));
 
 const HELP: &str = "\

@@ -5,7 +5,7 @@ use cust::prelude::*;
 use std::error::Error;
 use vecadd_kernels::vecadd;
 
-/// What `build.rs` made of the crate `kernels`.
+/// The module that `build.rs` compiled from the crate `kernels`.
 static KERNELS: Embedded = cust::include_module!("kernels");
 
 const HELP: &str = "\

@@ -37,7 +37,7 @@ impl Level {
     }
 }
 
-/// What is the same for all suites.
+/// The inputs that all suites share.
 pub struct Compiler {
     /// The generated package's manifest.
     pub manifest: PathBuf,

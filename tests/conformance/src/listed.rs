@@ -1,5 +1,5 @@
-//! The list of what cannot apply, `not-applicable.txt`, and what is cut out of a suite's source
-//! because it cannot even compile.
+//! The list of tests that cannot apply, `not-applicable.txt`, and the code cut out of a suite's
+//! source because it cannot even compile.
 //!
 //! A line that starts with `=` is a reason; the lines below it are what it is the reason of:
 //!
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 pub struct Listed {
     /// The reasons, by suite and test.
     pub tests: BTreeMap<(String, String), String>,
-    /// What is cut.
+    /// The code to cut.
     pub cuts: Vec<Cut>,
 }
 
@@ -33,7 +33,7 @@ pub struct Cut {
     pub file: String,
     /// How the item starts, or the piece of text.
     pub item: String,
-    /// What stands there instead of the piece of text.
+    /// The replacement.
     pub instead: Option<String>,
     /// Why it is cut.
     pub reason: String,

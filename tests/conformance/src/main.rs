@@ -44,7 +44,7 @@ toolchain, compiled for the device.
   --verbose        say each test and its time
 ";
 
-/// What the command line says.
+/// The command line's options.
 struct Arguments {
     levels: Vec<Level>,
     names: Vec<String>,

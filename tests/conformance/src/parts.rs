@@ -139,7 +139,7 @@ pub fn divide(suite: &str, root: &str, file: &str, text: &str) -> Option<String>
     let prefix = prefix(suite, root, file)?;
     let parts: Vec<&Part> = PARTS.iter().filter(|part| part.suite == suite).collect();
     let divide = |line: &str| {
-        // What is imported from a module goes with it.
+        // Imports from a module belong to its part.
         let module = line
             .strip_prefix("mod ")
             .and_then(|rest| rest.strip_suffix(';'));

@@ -21,7 +21,7 @@ pub struct Options {
     pub listed: BTreeSet<String>,
     /// Only tests whose name contains this.
     pub filter: String,
-    /// What `CUST_DEVICE` is for the workers.
+    /// The value of `CUST_DEVICE` for the workers.
     pub device: &'static str,
 }
 
@@ -49,7 +49,7 @@ pub struct Ran {
     pub time: u64,
 }
 
-/// What a part's tests did, and on which device.
+/// The outcomes of a part's tests, and the device.
 #[derive(Clone, Debug, Default)]
 pub struct PartRan {
     /// The device, as it calls itself.

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What is said of a test.
+/// The verdict on a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It did what it should.
@@ -44,7 +44,7 @@ impl Verdict {
     }
 }
 
-/// The verdict on a test and what there is to say.
+/// A verdict and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// The verdict.
@@ -76,7 +76,7 @@ pub fn judge(suite: &str, level: Level, ran: &Ran, listed: &Listed) -> Judged {
     Judged { verdict, why }
 }
 
-/// What is wrong with a test's end.
+/// The reason why a test's outcome is wrong.
 fn failure(test: &Test, end: Option<&End>) -> Option<String> {
     let panicked = |message: &str, place: &str| {
         // Where the sources lie differs.
@@ -104,7 +104,7 @@ fn failure(test: &Test, end: Option<&End>) -> Option<String> {
 /// All verdicts of a device and a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Results {
-    /// What describes the run: names and values.
+    /// The description of the run: names and values.
     pub about: Vec<(String, String)>,
     /// By suite and test.
     pub tests: BTreeMap<(String, String), (String, String)>,

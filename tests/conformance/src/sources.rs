@@ -1,4 +1,4 @@
-//! Lays out what is compiled, in the target directory: the suites' files as links to those of
+//! Writes the sources to compile to the target directory: the suites' files as links to those of
 //! rust-src, and a package with a manifest.
 //!
 //! Only a suite's root is written anew: it gets the kernels of [`KERNELS`] behind its own text and
@@ -18,7 +18,7 @@ pub struct Suite {
     pub name: &'static str,
     /// The root, in rust-src's directory `library`.
     pub root: &'static str,
-    /// What the table says of it.
+    /// Its entry in the table.
     pub what: &'static str,
 }
 
@@ -47,11 +47,11 @@ const FOLDERS: &[&str] = &["coretests/tests", "alloctests", "alloc/src"];
 /// A file of the package that names the sources of std's float methods.
 pub const FLOATS: &str = "floats.rs";
 
-/// What stands before a root's text: the name by which the kernel calls the harness.
+/// The code before a root's: the name by which the kernel calls the harness.
 const ATTRIBUTES: &str = "#![feature(custom_test_frameworks)] \
     #![feature(conformance_std)] #![reexport_test_harness_main = \"__conformance_main\"] ";
 
-/// What stands behind a root's text.
+/// The code after a root's.
 const KERNELS: &str = "
 #[doc(hidden)]
 pub mod __conformance {

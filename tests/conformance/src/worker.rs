@@ -36,7 +36,7 @@ pub enum End {
     Fault(String),
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// The device, once.
@@ -45,7 +45,7 @@ pub enum Reply {
     Test(Test),
     /// All tests were described.
     Ready,
-    /// A test ran, for so many milliseconds.
+    /// A test ran, for this number of milliseconds.
     Ran(u64, End),
 }
 
@@ -134,7 +134,7 @@ fn unescape(field: &str) -> String {
     text
 }
 
-/// What the kernel writes; `device/test` has the same layout.
+/// The output of the kernel; `device/test` has the same layout.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Description {
@@ -217,7 +217,7 @@ fn load(ptx: &Path, emulated: bool) -> Result<Module> {
     }
     let text = std::fs::read_to_string(ptx)
         .with_context(|| format!("{} cannot be read", ptx.display()))?;
-    // The driver's compiler takes long for so much code, above all if it optimizes.
+    // The driver's compiler is slow for this amount of code, especially when it optimizes.
     Ok(Module::from_ptx(
         text,
         &[ModuleJitOption::OptLevel(OptLevel::O0)],

@@ -50,7 +50,7 @@ const PROGRAMS: [(&str, [&str; 2]); 13] = programs!(
     "science" "structures" "text"
 );
 
-/// The PTX of a program: what the build script made, or what is in the directory that
+/// The PTX of a program: that of the build script, or that in the directory that
 /// `CRATE_TESTS_PTX` names.
 fn ptx(at: usize, build: Build) -> Cow<'static, str> {
     let (name, builds) = PROGRAMS[at];

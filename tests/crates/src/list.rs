@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-/// What a user of a crate should know, where there is something.
+/// A remark for users of the crate, if any.
 const REMARKS: &[(&str, &str)] = &[
     (
         "blake3",

@@ -52,7 +52,7 @@ impl Level {
     }
 }
 
-/// What one run of a program made: a number for each thread, and what they share.
+/// The results of one run of a program: a number for each thread, and the shared data.
 pub type Output = Vec<u64>;
 
 /// Where batches are built.
@@ -80,7 +80,7 @@ pub struct Times {
 pub struct Difference {
     /// The level of the device code.
     pub level: Level,
-    /// What differs, in words.
+    /// A description of the difference.
     pub what: String,
     /// Whether it is the compiler that fails.
     pub compiling: bool,
@@ -292,8 +292,8 @@ impl Builder {
     }
 }
 
-/// Compiles what is in a directory and prints where the PTX is, or what the compiler says: the other
-/// side of [`Builder::compile`].
+/// Compiles the crate in a directory and prints the path of the PTX, or the compiler's errors: the
+/// other side of [`Builder::compile`].
 pub fn compile(krate: &Path, level: Level) -> Result<()> {
     let debug = level == Level::O0;
     let built = CudaBuilder::new(krate)

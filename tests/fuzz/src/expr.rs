@@ -24,7 +24,7 @@ impl Generator {
         self.of_type(ty, depth - 1)
     }
 
-    /// Makes what stands in a closure: nothing may jump out of it, or change what is outside.
+    /// Generates the body of a closure, which may neither jump out of it nor modify its captures.
     pub fn in_closure(&mut self, make: impl FnOnce(&mut Self) -> Node) -> Node {
         let loops = std::mem::take(&mut self.loops);
         let fallible = std::mem::take(&mut self.fallible);
@@ -284,7 +284,7 @@ impl Generator {
         Node::expr(&function.ret, &template, children)
     }
 
-    /// What can be made for every type, now and then.
+    /// Expressions for any type, generated occasionally.
     fn of_any_type(&mut self, ty: &Ty, depth: u32) -> Option<Node> {
         let name = self.types.name(ty);
         match self.random.below(40) {

@@ -77,7 +77,7 @@ impl Generator {
             ),
             _ => return self.of_arrays(ty, depth),
         };
-        // What stands in a closure may not jump out of it.
+        // The body of a closure may not jump out of it.
         let in_closure = template.contains("less(");
         let children = holes
             .into_iter()

@@ -176,7 +176,7 @@ fn fuzz(options: &Options) -> Result<usize> {
     Ok(differing)
 }
 
-/// Runs what was kept in a directory; returns how many differ.
+/// Runs the programs kept in a directory; returns the number of differences.
 fn replay(directory: &Path) -> Result<usize> {
     let (mut programs, mut differing) = (0, 0);
     for entry in std::fs::read_dir(directory)? {

@@ -4,7 +4,7 @@
 
 use crate::types::{Ty, Types};
 
-/// What a node is, and thus what may replace it.
+/// The kind of a node, which determines its replacements.
 #[derive(Clone, Debug)]
 pub enum Role {
     /// An expression.
@@ -27,9 +27,9 @@ pub enum Piece {
 /// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub role: Role,
-    /// Its text and what is in it.
+    /// Its text and its children.
     pub pieces: Vec<Piece>,
 }
 
@@ -67,7 +67,7 @@ impl Node {
         Node::new(Role::Stmt, template, children)
     }
 
-    /// What has to stay.
+    /// The part that must stay.
     pub fn fixed(template: &str, children: Vec<Node>) -> Node {
         Node::new(Role::Fixed, template, children)
     }
@@ -125,7 +125,7 @@ impl Node {
         None
     }
 
-    /// What may stand in place of this node: smaller text that means something else.
+    /// The replacements of this node: smaller code with another meaning.
     pub fn replacements(&self, types: &Types) -> Vec<Node> {
         let plain = |text: String| Node::fixed(&text, vec![]);
         match &self.role {

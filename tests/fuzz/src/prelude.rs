@@ -4,7 +4,7 @@ pub use core::cell::Cell;
 pub use core::num::Wrapping;
 pub use core::sync::atomic::*;
 
-/// What a thread has computed so far, as one number.
+/// A checksum of the thread's results so far.
 #[derive(Default)]
 pub struct H(Cell<u64>);
 
@@ -202,7 +202,7 @@ pub fn less<T: PartialOrd>(a: &T, b: &T) -> bool {
     a < b
 }
 
-/// What the threads of a program share: each place has one operation.
+/// The data that the threads of a program share: each element has one operation.
 #[repr(C)]
 #[derive(Default)]
 pub struct Shared {

@@ -62,7 +62,7 @@ pub enum By {
     MutableSlice,
 }
 
-/// What a function is.
+/// The kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Plain,
@@ -82,9 +82,9 @@ pub struct Generator {
     pub closures: Vec<(String, Ty, Ty)>,
     /// How many names were given.
     pub names: usize,
-    /// How often what is being made runs.
+    /// How often the code being generated runs.
     pub times: usize,
-    /// What the function being made costs so far.
+    /// The cost so far of the function being generated.
     pub cost: usize,
     /// How many expressions it has so far.
     pub nodes: usize,
@@ -100,7 +100,7 @@ pub struct Generator {
     pub shared: bool,
 }
 
-/// What a function may cost.
+/// The cost limit of a function.
 const COST: usize = 3000;
 
 impl Program {
@@ -210,7 +210,7 @@ impl Generator {
         self.var("arg", &U32, false);
         let read = self.block(&I64, 3);
         self.start();
-        // What of `self` is changed is a field.
+        // The assigned part of `self` is a field.
         let k = self.random.below(fields.len());
         self.var("arg", &U32, false);
         if !self.types.structs[i].is_packed() {
@@ -395,7 +395,7 @@ impl Generator {
         Item { name, node }
     }
 
-    /// What each thread runs.
+    /// The function that each thread runs.
     fn run(&mut self) -> Item {
         self.start();
         self.var("t", &U32, false);

@@ -36,7 +36,7 @@ pub fn shrink(
                 best = part[i].clone();
                 how = difference;
                 eprintln!("shrinking: {} bytes", best.size());
-                // What came before did not help, and mostly will not now.
+                // Earlier replacements did not help, and mostly will not now.
                 skip = skip.saturating_sub(AT_ONCE);
             }
             None => skip += part.len(),

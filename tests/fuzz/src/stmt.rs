@@ -271,7 +271,7 @@ impl Generator {
         let result = self.types.any(&mut self.random, 1);
         let x = self.name("x");
         let name = self.name("c");
-        // What is behind a mutable reference would be moved into it.
+        // A value behind a mutable reference would be moved into it.
         let by_value =
             |var: &&Var| !(var.mutable && (var.name.starts_with("(*") || var.name.contains('.')));
         let inside = self.vars.iter().filter(by_value).cloned().collect();

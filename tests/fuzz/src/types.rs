@@ -39,7 +39,7 @@ pub const INTS: [Int; 12] = {
 pub const U32: Ty = Ty::Int(INTS[5]);
 /// The type of indices.
 pub const USIZE: Ty = Ty::Int(INTS[9]);
-/// What trait methods return.
+/// The return types of trait methods.
 pub const I64: Ty = Ty::Int(INTS[6]);
 
 /// A type.
@@ -124,7 +124,7 @@ impl Types {
             let n = 1 + random.below(4);
             let fields = (0..n).map(|_| types.any(random, 2)).collect();
             let aligned = |other: &Struct| other.attributes.contains("align");
-            // What is packed has nothing aligned in it.
+            // A packed type cannot contain a type with `align`.
             let choices = match types.structs.iter().any(aligned) {
                 _ if all_packed => &ATTRIBUTES[PACKED_FROM..],
                 true => &ATTRIBUTES[..PACKED_FROM],

@@ -38,7 +38,7 @@ fn bump(
 ) -> Outcome {
     let kernel = module.get_function("bump")?;
     for _ in 0..times {
-        // SAFETY: the data has so many elements.
+        // SAFETY: the data has this number of elements.
         unsafe { launch!(kernel<<<COUNT.div_ceil(256), 256, 0, stream>>>(data, COUNT, by))? };
     }
     Ok(())
@@ -54,7 +54,7 @@ fn another_process_goes_on_with_memory_after_an_event() -> Outcome {
     // SAFETY: freed below, once.
     let memory = unsafe { cuda_malloc::<u32>(COUNT as usize)? };
     let numbers: Vec<u32> = (0..COUNT).collect();
-    // SAFETY: both sides have so many bytes.
+    // SAFETY: both sides have this number of bytes.
     unsafe { memcpy_htod(memory.as_raw(), numbers.as_ptr().cast(), BYTES)? };
     // Long enough for the other process to come too early, if it did not wait.
     bump(&module, &stream, memory, 1, 20_000)?;

@@ -275,9 +275,9 @@ impl Vulkan {
         Ok(())
     }
 
-    /// What is in a buffer that the host sees.
+    /// The contents of a buffer in memory that the host can access.
     fn read(&self, buffer: &Resource<vk::Buffer>) -> Outcome<Vec<u32>> {
-        // SAFETY: nobody else uses the memory now, and it has so many bytes.
+        // SAFETY: nobody else uses the memory now, and it has this number of bytes.
         unsafe {
             let flags = vk::MemoryMapFlags::empty();
             let from = self.device.map_memory(buffer.memory, 0, BYTES, flags)?;
@@ -289,7 +289,7 @@ impl Vulkan {
 
     fn copy(device: &ash::Device, commands: vk::CommandBuffer, from: vk::Buffer, to: vk::Buffer) {
         let region = [vk::BufferCopy::default().size(BYTES)];
-        // SAFETY: both have so many bytes.
+        // SAFETY: both have this number of bytes.
         unsafe { device.cmd_copy_buffer(commands, from, to, &region) };
     }
 }
@@ -315,7 +315,7 @@ fn host_visible() -> vk::MemoryPropertyFlags {
 
 /// Adds `by` to each word.
 fn bump(kernel: &Function<'_>, stream: &Stream, data: DevicePointer<u32>, by: u32) -> Outcome {
-    // SAFETY: the data has so many elements.
+    // SAFETY: the data has this number of elements.
     unsafe { launch!(kernel<<<COUNT.div_ceil(256), 256, 0, stream>>>(data, COUNT, by))? };
     Ok(())
 }
@@ -336,11 +336,11 @@ fn there_and_back(timeline: bool) -> Outcome {
     let wait_filled = vulkan.import_semaphore(filled, timeline)?;
     let signal_added = vulkan.import_semaphore(added, timeline)?;
     let data = memory.map::<u32>(0, COUNT as usize)?;
-    // What is mapped keeps the memory.
+    // The mapping keeps the memory alive.
     drop(memory);
     for round in 1..=3u64 {
         vulkan.submit(None, Some((filled, round)), |device, commands| {
-            // SAFETY: the buffer has so many bytes.
+            // SAFETY: the buffer has this number of bytes.
             unsafe { device.cmd_fill_buffer(commands, shared.handle, 0, BYTES, 5) };
         })?;
         wait_filled.wait(round, &stream)?;
@@ -451,7 +451,7 @@ fn an_image_is_an_array_with_levels() -> Outcome {
     let extent = (width as usize, height as usize);
     // SAFETY: the memory has such an image, and Vulkan is done with it.
     let array = unsafe { memory.map_array::<f32>(0, extent, levels, ArrayFlags::empty())? };
-    // What is mapped keeps the memory.
+    // The mapping keeps the memory alive.
     drop(memory);
     for level in 0..levels {
         let found = array

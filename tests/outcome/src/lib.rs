@@ -36,7 +36,7 @@ pub enum Line {
         program: String,
         /// The test's name.
         test: String,
-        /// What the value is.
+        /// The kind of the value.
         key: String,
         /// The value.
         value: String,
@@ -96,7 +96,7 @@ pub fn observe(key: &str, value: impl Display) {
     append("value", &[key, &value.to_string()]);
 }
 
-/// What must fail: [`Failure::failure`].
+/// Tests that must fail: [`Failure::failure`].
 pub trait Failure {
     /// The error's type.
     type Error;

@@ -1,4 +1,4 @@
-//! Runs the kernels whose threads work together, and compares with what they must come to.
+//! Runs the kernels whose threads cooperate, and compares their results with the expected ones.
 
 use crate::{Build, Session, expect, trial};
 use cust::prelude::*;

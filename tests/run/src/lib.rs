@@ -111,7 +111,8 @@ impl Session {
         let place = group.map_or(0, |group| group + 1);
         self.modules.get(build as usize * PARTS + place, || {
             let compile = |ptx: &str| {
-                // The driver's compiler takes long for so much code, above all if it optimizes.
+                // The driver's compiler is slow for this amount of code, especially when it
+                // optimizes.
                 let options = match build {
                     Build::Release => vec![],
                     Build::Debug => vec![ModuleJitOption::OptLevel(OptLevel::O0)],

@@ -63,7 +63,7 @@ fn run(
             )
             .into());
         }
-        // A debug build spends so much time between the accesses that nothing weak is seen.
+        // In a debug build, the time between the accesses hides weak behavior.
         if gpu
             && build == Build::Release
             && width == 4

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode, Output};
 /// Says to the child what to run, and of which build.
 const VARIABLE: &str = "DEVICE_TESTS_CHILD";
 
-/// What a child can run.
+/// The programs that a child process can run.
 type Job = fn(Build) -> Result<(), Failed>;
 
 const JOBS: [(&str, Job); 2] = [("print", print), ("panic_unreported", panic_unreported)];

@@ -28,7 +28,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
     trials
 }
 
-/// What a panic says.
+/// The message of a panic.
 #[derive(Clone, Debug, PartialEq)]
 struct Said {
     message: String,
@@ -141,7 +141,7 @@ fn run(session: &Session, build: Build, number: u32, case: Panic) -> Result<(), 
 
 /// Compares with the host's panic.
 fn compare(panic: &KernelPanic, said: &Said) -> Result<(), Failed> {
-    // What does not fit the report is cut off and counted.
+    // A message that does not fit the report is truncated, and the rest counted.
     let message = said
         .message
         .get(..panic.message.len())
@@ -154,7 +154,8 @@ fn compare(panic: &KernelPanic, said: &Said) -> Result<(), Failed> {
         said.message.len() > 4096,
         "whether the message was cut",
     )?;
-    // Host and device have the standard library's sources in other directories, and perhaps ours too.
+    // Host and device have the standard library's sources in other directories, and perhaps this
+    // crate's, too.
     let file = |path: &str| {
         let path = path.replace('\\', "/");
         let from = path

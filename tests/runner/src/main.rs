@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// What runs kernels.
+/// The devices that run kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Device {
     Gpu,
@@ -56,13 +56,13 @@ enum Status {
     Skipped,
 }
 
-/// What is known of a test after its run.
+/// The result of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Outcome {
     status: Status,
     /// Why it failed or was skipped.
     text: String,
-    /// What it observed: keys and values.
+    /// Its observations: keys and values.
     values: Vec<(String, String)>,
 }
 
@@ -79,7 +79,7 @@ impl Outcome {
 /// All tests' outcomes, by device, program and test.
 type Outcomes = BTreeMap<(String, String), BTreeMap<Device, Outcome>>;
 
-/// What all runs share.
+/// The state that all runs share.
 struct Settings {
     /// Where logs go.
     out: PathBuf,

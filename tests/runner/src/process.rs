@@ -29,7 +29,7 @@ pub struct Run {
     pub end: End,
     pub out: String,
     pub err: String,
-    /// What its tests recorded.
+    /// The records of its tests.
     pub lines: Vec<Line>,
 }
 

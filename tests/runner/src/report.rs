@@ -7,7 +7,7 @@ use std::fmt::{self, Display, Formatter};
 /// How many lines of a failure's message are shown.
 const LINES: usize = 40;
 
-/// The totals, and what is wrong.
+/// The totals, and the failures.
 pub struct Summary {
     passed: usize,
     failed: usize,

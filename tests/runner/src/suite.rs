@@ -18,10 +18,10 @@ const ROUNDS: usize = 5;
 /// How many tests run at once when each runs alone.
 const ALONE_AT_ONCE: usize = 4;
 
-/// What stands in a test's place for a failure of the whole process.
+/// The name of the entry for a failure of the whole process.
 const PROCESS: &str = "(process)";
 
-/// What the message of a test says if the context is lost: to this test or to one before it.
+/// Part of the message of a test if the context is lost, by this test or by one before it.
 const LOST: [&str; 22] = [
     "CUDA_ERROR_ILLEGAL_ADDRESS",
     "CUDA_ERROR_ILLEGAL_INSTRUCTION",
@@ -47,7 +47,7 @@ const LOST: [&str; 22] = [
     "context is lost",
 ];
 
-/// What a run of a program says of its tests.
+/// The results of a program's tests in one run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Said {
     /// The tests with a result, in the order in which they ended.
@@ -274,7 +274,7 @@ fn settle(
     if alone { None } else { first_lost }
 }
 
-/// What is wrong with an end.
+/// The reason why an exit is a failure.
 fn says(end: &End) -> String {
     match end {
         End::Exited { how, .. } => format!("the process ended with {how}"),
@@ -336,7 +336,7 @@ fn read(out: &str, open: &[String], alone: Option<&Run>) -> Said {
 
 /// The test and the result of a line such as `test a::b ... ok`.
 fn result(line: &str) -> Option<(String, Status)> {
-    // What a kernel printed may stand before it.
+    // A kernel's output may precede it.
     let (head, result) = line[line.find("test ")? + 5..].rsplit_once(" ... ")?;
     let name = head.trim_end();
     let name = name.strip_suffix(" - should panic").unwrap_or(name);

@@ -1,5 +1,6 @@
-//! Device tests of what moves and multiplies tiles of numbers: each kernel's output is compared with
-//! what the CPU computes, on the GPU or on the emulator. What a device lacks is said and left out.
+//! Device tests of instructions that move and multiply tiles: each kernel's output is compared with
+//! what the CPU computes, on the GPU or on the emulator. Tests of features that a device lacks are
+//! skipped.
 
 mod examples;
 mod intrinsics_table;
@@ -73,7 +74,7 @@ impl Session {
         })
     }
 
-    /// Launches a kernel with an input, and returns so many words of output.
+    /// Launches a kernel with an input, and returns this number of words of output.
     pub fn run(
         &self,
         needs: Needs,
@@ -97,7 +98,7 @@ impl Session {
         Ok(output.as_host_vec()?)
     }
 
-    /// Launches a kernel with clusters of so many blocks.
+    /// Launches a kernel with clusters of this number of blocks.
     pub fn run_clusters<K: KernelType, A: Pass>(
         &self,
         (blocks, threads): (u32, u32),

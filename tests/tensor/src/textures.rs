@@ -77,14 +77,14 @@ fn input(handle: u64) -> Vec<u32> {
     input
 }
 
-/// What a texture that clamps samples around an element.
+/// The texels that a clamping texture samples around an element.
 fn clamped<T: Copy>(data: &[T], x: i64, y: i64) -> T {
     let x = x.clamp(0, WIDTH as i64 - 1) as usize;
     let y = y.clamp(0, HEIGHT as i64 - 1) as usize;
     data[y * WIDTH + x]
 }
 
-/// What every texture has at whole coordinates.
+/// The texels of every texture at whole coordinates.
 fn fetched<T: Copy + Default>(data: &[T], x: i64, y: i64) -> T {
     let inside = (0..WIDTH as i64).contains(&x) && (0..HEIGHT as i64).contains(&y);
     if inside {

@@ -133,16 +133,16 @@ fn bulk(session: &Session) -> Result<(), Failed> {
     compare(&found, &expected)
 }
 
-/// What a block of a cluster writes, by its own number, the one before it and the cluster's size.
+/// The output of a block of a cluster, by its rank, the previous rank and the cluster's size.
 type BlockWords = fn(u32, u32, u32, u32) -> [u32; CLUSTER_WORDS];
 
-/// A launch of eight blocks in clusters of so many.
+/// A launch of eight blocks in clusters of this size.
 type ClusterLaunch = fn(&Session, u32) -> Result<Vec<u32>, Failed>;
 
 const CLUSTER_BLOCKS: u32 = 8;
 const CLUSTER_SIZE: usize = CLUSTER_WORDS * CLUSTER_BLOCKS as usize;
 
-/// What the kernels of clusters may read.
+/// The input of the kernels with clusters.
 pub const CLUSTER_INPUT: [u32; CLUSTER_WORDS] = [3, 10, 50, 1000];
 
 /// The kernels of clusters.
@@ -174,7 +174,7 @@ fn clusters() -> Vec<(&'static str, ClusterLaunch, BlockWords)> {
     }
 }
 
-/// A launch with clusters of so many blocks, or without any.
+/// A launch with clusters of this size, or without clusters.
 fn cluster(
     session: &Session,
     (kernel, launch, words): (&str, ClusterLaunch, BlockWords),

@@ -1,5 +1,5 @@
 //! Arrays in calls that are all inlined: LLVM's inliner would make one variable of those that have
-//! the same type, and libnvvm's optimizer once crashed on what came of it.
+//! the same type, and libnvvm's optimizer once crashed on the merged alloca.
 //@ check-pass
 //@ compile-flags: -Copt-level=3
 #![no_std]

@@ -1,4 +1,4 @@
-//! A library that calls what is not there, and the line that needs it.
+//! A library that calls an undefined function, and the line that needs it.
 //@ aux-build: calls_libc.rs
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! What no kernel reaches may be anything.
+//! Functions that no kernel reaches may call anything.
 //@ check-pass
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! What all other cases are a variation of: it compiles, without a word.
+//! The kernel that the other cases vary: it compiles without diagnostics.
 //@ check-pass
 #![no_std]
 

@@ -1,4 +1,4 @@
-//! The checks of a kernel leave alone what is right: private types, lifetimes, patterns, attributes.
+//! The checks of a kernel accept valid code: private types, lifetimes, patterns, attributes.
 //@ check-pass
 #![no_std]
 #![deny(warnings)]

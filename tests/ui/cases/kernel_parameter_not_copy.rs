@@ -1,4 +1,4 @@
-//! What is not `Copy` would be freed by every thread.
+//! Every thread would drop a value that is not `Copy`.
 #![no_std]
 
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! What a kernel cannot be, and all of it said at once.
+//! Qualifiers that a kernel cannot have, all reported at once.
 #![no_std]
 
 use cuda_std::prelude::*;

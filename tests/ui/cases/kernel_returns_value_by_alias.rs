@@ -1,4 +1,4 @@
-//! What only the backend sees: the type behind a name.
+//! The type behind an alias, which only the backend sees.
 #![no_std]
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! What is in libnvvm's place is not a library.
+//! The file in place of libnvvm is not a library.
 //@ toolkit: text-file
 //@ no-snapshot
 #![no_std]

@@ -1,4 +1,4 @@
-//! What is in libnvvm's place is another library.
+//! The file in place of libnvvm is another library.
 //@ toolkit: no-functions
 //@ no-snapshot
 #![no_std]

@@ -8,7 +8,7 @@ fn rank() -> u32 {
     special::cluster_ctarank() //~ ERROR `cluster_ctarank` requires the architecture `sm_90`, but the program is compiled for `sm_75`
 }
 
-/// What is not reached is not looked at.
+/// Code that is not reached is not checked.
 fn newer() -> u32 {
     if cfg!(target_feature = "compute_90") {
         special::cluster_nctarank()

@@ -1,4 +1,4 @@
-//! There is no standard library on a GPU, also not by `extern crate`.
+//! There is no standard library on a GPU, not even through `extern crate`.
 #![no_std]
 
 extern crate std; //~ ERROR can't find crate for `std`

@@ -34,11 +34,11 @@ pub struct Expected {
     pub line: Option<usize>,
     /// How bad it is.
     pub kind: Kind,
-    /// What its text contains.
+    /// A substring of its text.
     pub text: String,
 }
 
-/// What of NVIDIA's the compiler finds.
+/// The parts of the CUDA toolkit that the compiler finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toolkit {
     /// All of it.
@@ -87,7 +87,7 @@ pub struct Case {
     pub flags: Vec<String>,
     /// Libraries to compile first.
     pub libraries: Vec<PathBuf>,
-    /// What of NVIDIA's there is.
+    /// The available parts of the CUDA toolkit.
     pub toolkit: Toolkit,
     /// Whether it compiles.
     pub passes: bool,

@@ -22,12 +22,13 @@ struct Said {
     messages: Vec<Message>,
     /// As for a terminal.
     rendered: String,
-    /// Lines that are no messages: there should be none.
+    /// Lines that belong to no message: there should be none.
     stray: String,
 }
 
-/// What is wrong with the compiler's answer, for people; nothing if it is right. `normalize`
-/// makes the text independent of the machine, and with `bless` the text becomes the expected one.
+/// Compares the compiler's output with the case's expected diagnostics. The error describes the
+/// differences. `normalize` makes the text independent of the machine, and with `bless` the text
+/// becomes the expected one.
 pub fn judge(
     case: &Case,
     output: &Output,
@@ -44,7 +45,7 @@ pub fn judge(
         _ => _ = writeln!(problems, "the compiler crashed ({})", output.status),
     }
     if !said.stray.is_empty() {
-        let _ = writeln!(problems, "what is no message:\n{}", said.stray);
+        let _ = writeln!(problems, "lines that belong to no message:\n{}", said.stray);
     }
     compare(&case.expected, &said.messages, &mut problems);
     let text = normalize(&said.rendered);
@@ -120,7 +121,7 @@ fn check_snapshot(case: &Case, text: &str, bless: bool) -> Result<(), String> {
 
 const BLESS: &str = "\nIf this is what it should be: BLESS=1 ./x test ui-tests\n";
 
-/// The lines that only one of the two texts has, between those that both have at their ends.
+/// The lines that differ, without the common lines at both ends.
 fn difference(known: &str, text: &str) -> String {
     let known: Vec<&str> = known.lines().collect();
     let text: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! Tests of what users of the compiler are told, in the manner of rustc's own UI tests.
+//! Tests of the compiler's diagnostics, in the manner of rustc's own UI tests.
 //!
 //! Each file of `cases/` is a device crate with something wrong in it, and says on the offending
 //! lines what the compiler has to say there. `case` reads a file, `toolchain` compiles `core`,
@@ -22,7 +22,7 @@
 //!   have `compile-flags` too.
 //! - `//@ toolkit: KIND`: what of NVIDIA's there is; see [`case::Toolkit`].
 //! - `//@ check-pass`: it compiles, without an error.
-//! - `//@ no-snapshot`: part of the text is not ours, and changes with a library's version.
+//! - `//@ no-snapshot`: part of the text comes from a library, and changes with its version.
 
 pub mod case;
 pub mod judge;

@@ -21,7 +21,7 @@ pub struct Toolchain {
     backend: PathBuf,
     /// The directory of all outputs.
     out: PathBuf,
-    /// What lets rustc find the crates compiled before.
+    /// The arguments with which rustc finds the crates compiled before.
     externs: Vec<OsString>,
     /// The directory with the real libnvvm.
     cuda: PathBuf,
@@ -31,7 +31,7 @@ pub struct Toolchain {
     making: Mutex<()>,
 }
 
-/// What the compiler made of a source file.
+/// The compiler's output for a source file.
 pub struct Made {
     /// The PTX.
     pub ptx: String,
@@ -172,7 +172,7 @@ impl Toolchain {
             )
             .args(&self.externs)
             .args(flags)
-            // The texts do not depend on who runs the tests.
+            // The expected output does not depend on who runs the tests.
             .env("RUST_BACKTRACE", "0")
             .env("RUSTC_ICE", "0")
             .env("LC_ALL", "C")
@@ -361,7 +361,7 @@ fn build_libraries(cargo: &Path, backend: &Path) -> Result<Vec<OsString>> {
 
 /// Runs cargo, with its progress on standard error, and returns the files it made.
 fn artifacts(command: &mut Command) -> Result<Vec<PathBuf>> {
-    // What `cargo test` sets is not meant for this one.
+    // The variables that `cargo test` sets are not meant for this process.
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
         if !command.get_envs().any(|(set, _)| set == name) {
             command.env_remove(name);

@@ -98,8 +98,9 @@ fn calls(function: &Function, callee: &str) -> usize {
         .count()
 }
 
-/// What a kernel of `convergence.rs` has, and how often: in its loop, libnvvm 13.0 makes five of one,
-/// four by unrolling and one for the rest. Without convergence, it makes seven or more.
+/// The instructions of a kernel of `convergence.rs`, and their number: in its loop, libnvvm 13.0
+/// makes five of one, four by unrolling and one for the rest. Without convergence, it makes seven
+/// or more.
 const CONVERGENT: &[(&str, &str, usize)] = &[
     ("a2_inlined", "bar.sync", 5),
     ("a2_noinline", "call 7barrier", 5),
@@ -162,7 +163,8 @@ fn convergent_operations_are_not_duplicated() {
                 }
             }
             if opt_level == 3 {
-                // What reaches no convergent operation is not marked: that would cost speed.
+                // Functions that reach no convergent operation are not marked: that would cost
+                // speed.
                 let marked = |name: &str| {
                     let lines = made.ir.lines().filter(|line| line.starts_with("define "));
                     let mut lines = lines.filter(|line| line.contains(name));
@@ -180,7 +182,7 @@ fn convergent_operations_are_not_duplicated() {
 fn attributes_are_right() {
     let mut wrong = String::new();
     for arch in ["sm_75", "sm_100"] {
-        // What lowering makes, before LLVM infers more and folds operations.
+        // The output of lowering, before LLVM infers more and folds operations.
         let source = directory().join("attributes.rs");
         let made = compile_with(&source, arch, 3, "--pre-optimize=off");
         let module = Module::parse(&made.ptx).expect("it is PTX");

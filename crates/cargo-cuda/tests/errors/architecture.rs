@@ -1,4 +1,4 @@
-//! What only newer architectures have.
+//! Features that only newer architectures have.
 //@ no-snapshot
 
 use cuda_std::prelude::*;

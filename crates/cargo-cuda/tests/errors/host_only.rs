@@ -1,4 +1,4 @@
-//! What only the host has, in kernels: each call of `std` is one error, at the call.
+//! Calls of host-only functions in kernels: each call of `std` is one error, at the call.
 //@ no-snapshot
 
 use cuda_std::prelude::*;

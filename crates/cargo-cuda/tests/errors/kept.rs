@@ -1,5 +1,6 @@
-//! What `cargo check` refuses: among others, attacks on launches on the CPU, in which code for the
-//! host keeps a kernel's outputs or shared memory for other threads, or for after the launch.
+//! Programs that `cargo check` rejects: among others, attacks on launches on the CPU, in which code
+//! for the host keeps a kernel's outputs or shared memory for other threads, or for after the
+//! launch.
 //@ no-snapshot
 #![forbid(unsafe_code)]
 

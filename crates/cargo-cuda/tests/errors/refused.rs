@@ -1,4 +1,4 @@
-//! Arguments of generic kernels that cannot be on the device. Each is an error of its own.
+//! Arguments of generic kernels that cannot be on the device. Each is a separate error.
 //@ no-snapshot
 
 use cuda_std::prelude::*;

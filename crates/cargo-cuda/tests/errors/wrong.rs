@@ -1,4 +1,4 @@
-//! What only code generation finds: each is an error at the user's line.
+//! Mistakes that only codegen finds: each is an error at the user's line.
 //@ no-snapshot
 
 use cuda_std::prelude::*;

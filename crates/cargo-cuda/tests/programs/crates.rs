@@ -1,5 +1,5 @@
 //! Crates that choose code by the host's processor, in kernels: `memchr` and `hashbrown` use SSE2,
-//! `sha2` asks for newer instructions, and `glam` has vectors of its own.
+//! `sha2` asks for newer instructions, and `glam` defines vectors.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;

@@ -111,7 +111,7 @@ fn takes_an_index(mut to: PerThread<u32>) {
     }
 }
 
-/// What a launch on the device and one on the CPU write.
+/// The outputs of a launch on the device and of one on the CPU.
 macro_rules! both {
     ($size:expr, $to:ident: $empty:expr, $args:expr) => {{
         let mut $to = $empty;

@@ -177,7 +177,7 @@ fn in_literal(literal: Literal, bindings: &[Binding]) -> TokenStream {
     }
     let parsed: Literal = new
         .parse()
-        .expect("a text with another word in it is a text");
+        .expect("a string literal with a replaced word is a string literal");
     TokenTree::Literal(parsed).into()
 }
 

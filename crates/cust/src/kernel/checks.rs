@@ -41,7 +41,7 @@ pub(crate) struct Dimensions {
     pub(crate) block: [u32; 3],
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// What has the limits along each axis, and what has that of a block, for errors.
+    /// The owner of the limits along each axis, and that of the limit of a block, for errors.
     pub(crate) owners: [&'static str; 2],
 }
 

@@ -278,7 +278,7 @@ impl<'t> Reader<'t> {
         Ok(value)
     }
 
-    /// What a local name stands for, whether it is defined already or not.
+    /// The value of a local name, which need not be defined yet.
     fn local(&mut self, name: &'t str, ty: Type, start: usize) -> Result<Value> {
         let local = Local::new(name);
         if let Some(&value) = self.locals.get(&local) {

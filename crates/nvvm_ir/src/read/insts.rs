@@ -9,7 +9,7 @@ use crate::types::{Type, TypeKind};
 use crate::value::{Block, Value};
 use crate::write::words::Word;
 
-/// What is attached at an instruction's end.
+/// The metadata attached to an instruction.
 #[derive(Default)]
 pub(super) struct Attached {
     pub(super) align: u64,
@@ -211,7 +211,7 @@ impl<'t> Reader<'t> {
         self.define_inst(block, name, start, ty, kind, attached.loc)
     }
 
-    /// LLVM 7: what is computed as `%.N` and cast right after has the name of the cast.
+    /// LLVM 7: a value computed as `%.N` and cast in the next instruction has the name of the cast.
     pub(super) fn cast_result(&mut self, name: &mut Option<Local<'t>>) -> Result<()> {
         let next = |n: usize| self.tokens.get(self.at + n).map(|t| t.tok);
         if let (Some(Local::Name(temp)), Some(Tok::Local(result))) = (*name, next(0))
@@ -232,7 +232,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Whether a pointer's type in the text is the one that pointers are kept in.
+    /// Returns whether a pointer's type in the text is the one in which values are stored.
     pub(super) fn keeps(&self, ty: TextType) -> bool {
         ty.pointee
             .is_none_or(|pointee| self.m.types.int_bits(pointee) == Some(8))
@@ -251,7 +251,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// An aggregate and what is behind each index of a path into it.
+    /// Returns an aggregate and the value at each index of a path into it.
     fn fields_on(&mut self, block: Block, aggregate: Value, path: &[u32]) -> Result<Vec<Value>> {
         let mut values = vec![aggregate];
         let mut aggregate = aggregate;
@@ -482,7 +482,7 @@ impl<'t> Reader<'t> {
                     let node = self.node_ref()?;
                     attached.no_unroll = self.is_not_unrolled(node)?;
                 }
-                // What LLVM knows besides.
+                // Attributes that only LLVM knows.
                 Tok::Meta(_) => {
                     self.node_ref()?;
                 }

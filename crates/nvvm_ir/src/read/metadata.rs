@@ -8,7 +8,7 @@ use crate::metadata::{Di, DiNode};
 use crate::module::KernelAttrs;
 use crate::value::{Func, Value};
 
-/// The nodes by number: where they stand, and what was made of them.
+/// The nodes by number: their positions in the text, and the metadata read from them.
 #[derive(Default)]
 pub(super) struct Nodes {
     places: HashMap<u32, usize>,

@@ -10,7 +10,7 @@ use crate::types::{AddrSpace, Type, TypeKind};
 pub(super) struct TextType {
     /// The type; a pointer is opaque.
     pub(super) ty: Type,
-    /// What a typed pointer points to.
+    /// The pointee of a typed pointer.
     pub(super) pointee: Option<Type>,
 }
 
@@ -175,7 +175,7 @@ impl Reader<'_> {
                     self.skip_to_closing()?;
                     continue;
                 }
-                // What LLVM infers and LLVM 7 does not know.
+                // Attributes that LLVM infers and LLVM 7 does not know.
                 "noundef" | "nofree" | "writeonly" | "readnone" | "returned" | "immarg"
                 | "nosync" | "writable" | "dead_on_unwind" | "dead_on_return" | "noext"
                 | "inreg" | "allocptr" | "allocalign" | "nest" | "nonlazybind" => {

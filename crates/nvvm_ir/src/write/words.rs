@@ -4,7 +4,7 @@ use crate::inst::*;
 
 /// A kind of operation that LLVM's text gives as a keyword.
 pub(crate) trait Word: Copy {
-    /// What the kinds are, for error messages.
+    /// A noun for the kinds, for error messages.
     const WHAT: &'static str;
 
     /// Returns LLVM's keyword.

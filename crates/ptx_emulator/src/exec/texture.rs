@@ -59,7 +59,7 @@ pub(crate) enum Kind {
     Query(u8),
 }
 
-/// What a surface access outside the surface does.
+/// The behavior of an access outside a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Edge {
     Trap,

@@ -7,7 +7,7 @@
 use cuda_std::prelude::*;
 use cust_core::DeviceCopy;
 
-/// What one thread computes from.
+/// The operands of one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, DeviceCopy)]
 pub struct Operands {
     /// Any number.
@@ -16,7 +16,7 @@ pub struct Operands {
     pub b: u128,
 }
 
-/// What one thread computes.
+/// The results of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeviceCopy)]
 pub struct Results {
     /// `a + b` and `a - b`, wrapping.

@@ -1,7 +1,7 @@
 //! The unchecked versions, with raw pointers and explicit barriers.
 
-// The whole body of each is unsafe; what the caller has to see to is that sizes are as the safe twin
-// would check them.
+// The whole body of each is unsafe: the caller must ensure the sizes that the safe version
+// checks.
 #![allow(unsafe_op_in_unsafe_fn, clippy::missing_safety_doc)]
 
 use crate::{PRODUCT, REDUCTION, STENCIL, TILE};

@@ -1,4 +1,4 @@
-//! The parameters' types decide what is copied: `&[f32; 1024]` to the device, and `PerThread<f64>`
+//! The parameters' types determine the copies: `&[f32; 1024]` to the device, and `PerThread<f64>`
 //! there and back. The launch waits for the results.
 
 use cuda_std::prelude::*;

@@ -4,7 +4,7 @@
 //! input; the host runs the same functions, and the records must be equal.
 
 #![no_std]
-// What only the device uses of the prelude is unused on the host.
+// Items of the prelude that only the device uses are unused on the host.
 #![allow(missing_docs, unused_imports)]
 
 extern crate alloc;
@@ -47,11 +47,11 @@ mod text;
 pub struct Case {
     /// The crate's name on crates.io.
     pub krate: &'static str,
-    /// What of the crate is tried.
+    /// The tested part of the crate.
     pub name: &'static str,
     /// How many inputs are compared, and thus how many threads run.
     pub inputs: u32,
-    /// What the kernel's threads and the host run.
+    /// The function that the kernel's threads and the host run.
     pub run: fn(Input, &mut Record),
 }
 
@@ -127,8 +127,8 @@ pub fn all() -> impl Iterator<Item = Case> {
 mod tests {
     use super::*;
 
-    /// What the device is compared with must itself run, and record something for every input;
-    /// and not the same for all.
+    /// The reference that the device is compared with must run, and record something for every
+    /// input; and not the same for all.
     #[test]
     fn all_cases_run_on_the_host() {
         for case in all() {

@@ -1,4 +1,4 @@
-//! Parsers, writers and encodings of texts.
+//! Parsers, writers and encodings of strings.
 
 use crate::{Input, Record, cases};
 use alloc::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a case computed: the first numbers as they are, so that a difference can be shown, and a
+//! The results of a case: the first numbers as they are, so that a difference can be shown, and a
 //! checksum of all.
 
 /// How many numbers a record keeps.

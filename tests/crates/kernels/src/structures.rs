@@ -60,7 +60,7 @@ fn even(text: &str) -> anyhow::Result<u64> {
     Ok(number)
 }
 
-/// A future that is ready when it has been asked so many times.
+/// A future that is ready after this number of polls.
 struct After(u32);
 
 impl Future for After {

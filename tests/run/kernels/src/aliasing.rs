@@ -1,4 +1,4 @@
-//! What is changed through several mutable references at once, and in loops: optimizers rely on
+//! Writes through several mutable references at once, and in loops: optimizers rely on
 //! their not aliasing, and libnvvm did so wrongly (see `SWITCHED_OFF` of the crate `nvvm`).
 
 use crate::{cases, mix};

@@ -1,4 +1,4 @@
-//! Arrays: nested, large, by value, in structs, indexed by what is known only when running.
+//! Arrays: nested, large, by value, in structs, indexed at run time.
 
 use crate::{cases, mix};
 

@@ -49,7 +49,7 @@ pub unsafe fn block_reverse(data: *mut u64) {
     }
 }
 
-/// What the barriers with a vote return.
+/// The results of the barriers with a vote.
 #[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_votes(input: &[u32], votes: *mut [u32; 3]) {
@@ -117,7 +117,7 @@ pub unsafe fn block_histogram(input: &[u8], counts: *mut u32) {
     }
 }
 
-/// What all threads of the grid change at once.
+/// Data that all threads of the grid modify concurrently.
 #[repr(C)]
 pub struct Contended {
     pub sum: AtomicU32,
@@ -194,7 +194,7 @@ pub static mut FACTORS: [f32; 4] = [1.0, 2.0, 3.0, 4.0];
 #[address_space(global, unsafe(name = "LAUNCHES"))]
 static mut LAUNCHES: [u32; 3] = [100, 0, 7];
 
-/// Scales by what is in constant memory, and leaves a trace in global memory.
+/// Scales by a factor in constant memory, and leaves a trace in global memory.
 #[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub unsafe fn block_constants(data: *mut f32) {

@@ -140,7 +140,7 @@ macro_rules! ieee {
 ieee!(f32 f64);
 
 cases! {
-    // What the compiler may compute in advance is a NaN then, too.
+    // A result that the compiler folds is a NaN then, too.
     fn float_nan_of_constants(i, record) {
         fn differ<T: PartialEq>(value: T) -> (bool, bool) {
             (value == value, value != value)

@@ -80,7 +80,7 @@ mod wide;
 pub struct Case {
     /// The name of the case.
     pub name: &'static str,
-    /// What the kernel's threads and the host run.
+    /// The function that the kernel's threads and the host run.
     pub run: fn(u32, &mut Record),
 }
 
@@ -180,7 +180,7 @@ pub fn all() -> impl Iterator<Item = (usize, u32, Case)> {
 
 #[cfg(test)]
 mod tests {
-    /// What the device is compared with must itself run, and record something.
+    /// The reference that the device is compared with must run, and record something.
     #[test]
     fn all_cases_run_on_the_host() {
         for (_, _, case) in super::all() {

@@ -143,7 +143,7 @@ fn write<const STRENGTH: u32>(cell: &impl Cell) {
     );
 }
 
-/// What stands between two accesses.
+/// The code between two accesses.
 #[inline(always)]
 fn between<const STRENGTH: u32>(order: Ordering) {
     if STRENGTH == Strength::Fenced as u32 {

@@ -13,7 +13,7 @@ use cuda_std::prelude::*;
 pub struct Panic {
     /// The name of the case.
     pub name: &'static str,
-    /// What panics, on the device and on the host.
+    /// A function that panics, on the device and on the host.
     pub run: fn(u32) -> u64,
     /// Whether it panics only with overflow checks.
     pub overflow: bool,

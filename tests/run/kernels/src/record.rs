@@ -1,9 +1,9 @@
-//! What a case computed: a list of numbers that host and device can compare, and that shows at
+//! The results of a case: a list of numbers that host and device can compare, and that shows at
 //! which step they part.
 
 use core::cmp::Ordering;
 
-/// How many numbers a record holds; what goes beyond is folded into a checksum.
+/// The capacity of a record, in numbers; further numbers are folded into a checksum.
 pub const CAPACITY: usize = 96;
 
 /// How a number of a record is compared.

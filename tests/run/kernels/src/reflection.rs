@@ -1,5 +1,5 @@
-//! What a program can ask about itself: types, places in the source, addresses and alignments,
-//! sizes of unsized values; packed and over-aligned data; statics of other crates.
+//! Properties that a program can query about itself: types, places in the source, addresses and
+//! alignments, sizes of unsized values; packed and over-aligned data; statics of other crates.
 
 use crate::{cases, mix};
 use alloc::boxed::Box;

@@ -41,7 +41,7 @@ static mut TOTALS: [u64; 128] = [1; 128];
 const POWERS: [u64; 10] = powers(3);
 const MESSAGE: &str = concat!("made ", "of ", 3, " parts");
 
-/// Statics that refer to each other in a circle, with functions and with vtables.
+/// Statics that refer to each other in a cycle, with functions and with vtables.
 static RING: [Station; 3] = [
     Station {
         next: &RING[1],

@@ -15,10 +15,11 @@ pub const TILE: usize = 128;
 
 /// A tile has said what its own sum is, above the sum.
 const OWN: u64 = 1 << 32;
-/// A tile has said what the sum up to its end is.
+/// The tile has published its inclusive sum.
 const UP_TO: u64 = 2 << 32;
 
-/// What is before a tile: its warp looks back at 32 tiles at a time, until one knows its whole sum.
+/// The sum before a tile: its warp looks back at 32 tiles at a time, until one has its inclusive
+/// sum.
 fn look_back(tile: usize, sum: u32, states: &[Atomic<u64, Device>]) -> u32 {
     let warp = group::warp();
     let say = |kind: u64, sum: u32| {
@@ -86,9 +87,9 @@ pub fn scan_look_back(
 #[derive(Clone, Copy, Debug, Default, PartialEq, AnyBits, DeviceCopy)]
 #[repr(C)]
 pub struct Pair {
-    /// What pairs are sorted by.
+    /// The sort key.
     pub key: u32,
-    /// What is moved with it.
+    /// The payload.
     pub value: u32,
 }
 
@@ -140,7 +141,7 @@ pub fn radix_sort_block(
 #[derive(Clone, Copy, Debug, Default, PartialEq, AnyBits, DeviceCopy)]
 #[repr(C)]
 pub struct Record {
-    /// What records are sorted by.
+    /// The sort key.
     pub key: u64,
     /// A place.
     pub place: [f32; 2],
@@ -331,7 +332,7 @@ pub const HEAD: usize = 32;
 /// 32 of each, the keys' rows with a column that nobody uses.
 type KeysAndValues = (Array<[f32; HEAD + 1], 32>, Array<[f32; HEAD], 32>);
 
-/// Attention with a softmax of what has come so far: a warp for each query, 32 keys at a time.
+/// Attention with an online softmax: a warp for each query, 32 keys at a time.
 #[kernel(block_size(128))]
 pub fn attention(
     #[shared] mut tiles: Shared<KeysAndValues>,
@@ -427,7 +428,7 @@ pub fn normalize(from: &[f32], mut to: cuda_std::PerBlock<f32, 200>) {
     }
 }
 
-/// The number that so many are before in order, of one block's choice: digit by digit from the highest, by
+/// The k-th smallest number, in one block: digit by digit from the highest, by
 /// a histogram of those that agree so far.
 #[kernel(block_size(256))]
 pub fn select(
@@ -530,7 +531,7 @@ pub fn component_roots(parents: &[u32], mut to: PerThread<u32>) {
     });
 }
 
-/// What a byte, a half-word and a word of dynamic shared memory make: one block of memory, divided.
+/// Combines a byte, a half-word and a word of one allocation of dynamic shared memory.
 ///
 /// # Safety
 /// Blocks have 64 threads, and 64 * 7 bytes of shared memory.

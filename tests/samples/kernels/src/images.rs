@@ -207,7 +207,7 @@ pub fn turn_layers(from: LayeredTexture<u32, 2>, to: LayeredSurface<[u16; 2], 2>
     }
 }
 
-/// What the surroundings look like in some directions.
+/// The neighborhood of a pixel in some directions.
 #[kernel]
 pub fn surroundings(around: CubeTexture<f32>, directions: &[[f32; 3]], mut to: PerThread<f32>) {
     to.each_with(directions, |_, to, &direction| {

@@ -216,7 +216,7 @@ pub fn intervals(factors: [f32; 5], mut to: PerThread<Interval>) {
     });
 }
 
-/// What a thread is to do.
+/// The task of a thread.
 #[derive(Clone, Copy, Debug, DeviceCopy)]
 pub enum Task {
     /// Nothing.
@@ -225,7 +225,7 @@ pub enum Task {
     Ackermann(u32, u32),
     /// Sorts numbers that are made of a seed, and says how they lie.
     Sort {
-        /// What they are made of.
+        /// Their components.
         seed: u32,
         /// How many.
         count: u8,
@@ -326,7 +326,7 @@ pub fn primes(numbers: &[u64], mut to: PerThread<u8>) {
     to.each_with(numbers, |_, to, &n| *to = is_prime(n).into());
 }
 
-/// The sum of the numbers in each line of a text, or what is wrong with it: the line's number is made
+/// The sum of the numbers in each line of a string, or its error: the line's number is made
 /// negative. Lines lie one after the other, and `ends` says where each ends.
 #[kernel]
 pub fn sum_lines(text: &[u8], ends: &[u32], mut to: PerThread<f64>) {

@@ -103,7 +103,7 @@ pub fn reduce_groups(from: &[i32], sum: &Atomic<i32, Device>) {
     }
 }
 
-/// The sums of tiles of 8 threads, with what the whole warp has beside.
+/// The sums of tiles of 8 threads, with the sum of the whole warp.
 #[kernel]
 pub fn reduce_tiles(from: &[i32], mut to: PerThread<[i32; 2]>) {
     let x = from.get(thread::index() as usize).copied().unwrap_or(0);
@@ -139,7 +139,7 @@ pub fn reduce_last_block(
     }
 }
 
-/// What `__any_sync`, `__all_sync` and `__ballot_sync` say of a predicate.
+/// The results of `__any_sync`, `__all_sync` and `__ballot_sync` for a predicate.
 #[kernel]
 pub fn votes(from: &[u32], mut to: PerThread<[u32; 3]>) {
     to.each(|i, to| {

@@ -136,7 +136,7 @@ pub fn cell_bounds(
     }
 }
 
-/// Where a text occurs in another one: a bit for each place.
+/// The occurrences of a string in another one: a bit for each position.
 #[kernel]
 pub fn find_text(text: &[u8], wanted: &[u8], places: &[Atomic<u32, Device>]) {
     for i in thread::grid_stride(text.len()) {

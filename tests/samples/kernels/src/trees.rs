@@ -283,7 +283,7 @@ pub fn roots(mut to: PerThread<[f64; 4]>) {
         let [low, high, ..] = *to;
         let (mut a, mut b) = (1.0f64.min(low), 1.0f64.max(high));
         for _ in 0..60 {
-            // Whatever is above the root gives something below it, and the other way around.
+            // An estimate above the root gives one below it, and vice versa.
             let (m_low, m_high) = (add_rm_f64(a, b) / 2.0, add_rp_f64(a, b) / 2.0);
             let (x, y) = (div_rm_f64(low, m_high), div_rp_f64(high, m_low));
             (a, b) = (a.max(x.min(m_low)), b.min(y.max(m_high)));

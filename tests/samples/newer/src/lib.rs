@@ -274,7 +274,7 @@ pub unsafe fn programmatic_first(from: &[u32], to: *mut u32) {
     intrinsics::transfer::griddepcontrol_launch_dependents();
 }
 
-/// The second, which waits before it uses what the first one writes.
+/// The second, which waits before it reads the first one's output.
 ///
 /// # Safety
 /// As for [`programmatic_first()`].
@@ -342,7 +342,7 @@ pub fn tickets(
         }
     }
     block.sync();
-    // What the one before wrote is there.
+    // The previous kernel's writes are visible.
     let before = match ticket {
         0 => 0,
         ticket => list[ticket as usize - 1].load(Relaxed),

@@ -1,10 +1,10 @@
-//! What the tests share.
+//! Functions that the tests share.
 
 use cust::ChosenDevice;
 use cust::prelude::*;
 use std::sync::OnceLock;
 
-/// What the tests return.
+/// The result of a test.
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// Returns the module of a kernels crate: the one that `build.rs` compiled, or, in a single-source

@@ -293,7 +293,7 @@ fn dynamic_memory() -> Outcome {
     let device = from.as_dbuf()?;
     let mut to = DeviceBuffer::<u32>::zeroed(from.len())?;
     let config = LaunchConfig::new(2, 64).shared_mem_bytes(64 * 7);
-    // SAFETY: such blocks, and so much shared memory.
+    // SAFETY: the launch has the block size and the shared memory that the kernel requires.
     let args = unsafe { divided_memory::args(&device, &mut to) };
     module.launch(&stream, config, args)?;
     let mut expected = Vec::new();

@@ -11,13 +11,13 @@ const HEIGHT: usize = 24;
 const BLOCKS: (u32, u32) = (3, 3);
 const THREADS: (u32, u32) = (16, 8);
 
-/// What a picture says at a place, its edges going on.
+/// The pixel of a picture at a position; outside, the nearest edge pixel.
 fn clamped<T: Copy>(picture: &[T], x: i64, y: i64) -> T {
     let (x, y) = (x.clamp(0, WIDTH as i64 - 1), y.clamp(0, HEIGHT as i64 - 1));
     picture[y as usize * WIDTH + x as usize]
 }
 
-/// A picture of what a function says at each place.
+/// A picture with the value of a function at each position.
 fn picture<T>(f: impl Fn(i64, i64) -> T) -> Vec<T> {
     (0..WIDTH * HEIGHT)
         .map(|i| f((i % WIDTH) as i64, (i / WIDTH) as i64))
@@ -335,7 +335,7 @@ fn pyramid_of_pictures() -> Outcome {
         let mipmap = Arc::new(array);
         let texture = MipmappedTexture::new(Arc::clone(&mipmap), &config)?;
         for level in [-1.0f32, 0.0, 0.75, 2.0, 3.25, 4.875, 9.0] {
-            // The middle of an element of each level is between four of the one before.
+            // The center of a texel of each mip level is between four texels of the previous level.
             let mut to = DeviceBuffer::<[f32; 2]>::zeroed(4)?;
             module.launch(
                 &stream,

@@ -50,7 +50,7 @@ fn specialised_warps_of_a_block() -> Outcome {
         .collect();
     let device = from.as_dbuf()?;
     let mut to = DeviceBuffer::<f32>::zeroed(2 * ROW)?;
-    // SAFETY: so many rows.
+    // SAFETY: the buffers have this number of rows.
     let args = unsafe { specialised_warps::args(device.as_device_ptr(), ROUNDS as u32, &mut to) };
     module.launch(&stream, (2, 128), args)?;
     let expected: Vec<f32> = (0..2 * ROW)
@@ -314,7 +314,7 @@ fn copies_of_all_threads() -> Outcome {
     let from = integers(2 * ROUNDS * 64, 1000);
     let device = from.as_dbuf()?;
     let mut to = DeviceBuffer::<u32>::zeroed(2 * 64)?;
-    // SAFETY: so many rows.
+    // SAFETY: the buffers have this number of rows.
     let args = unsafe { copies_that_arrive::args(device.as_device_ptr(), ROUNDS, &mut to) };
     module.launch(&stream, (2, 64), args)?;
     let expected: Vec<u32> = (0..2 * 64)

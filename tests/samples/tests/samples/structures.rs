@@ -12,7 +12,7 @@ fn queue_of_many_producers() -> Outcome {
     let mut to = DeviceBuffer::<u32>::zeroed(600)?;
     let device = from.as_dbuf()?;
     let args = queue::args(&device, &mut slots, &mut tail, &mut head, &mut to);
-    // What a thread takes another one may still have to put there: all have to run.
+    // A thread may wait for an element that another one has yet to insert: all have to be resident.
     module.launch(&stream, LaunchConfig::new(3, 128).cooperative(), args)?;
     let (mut found, mut expected) = (to.as_host_vec()?, from);
     found.sort_unstable();

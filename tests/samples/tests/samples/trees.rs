@@ -70,7 +70,7 @@ fn lists_on_the_heap() -> Outcome {
     let (module, stream) = start();
     let from = integers(300, 1000);
     let device = from.as_dbuf()?;
-    // What is freed can be had again.
+    // Freed memory can be allocated again.
     for _ in 0..2 {
         module.launch(&stream, (2, 64), list_push::args(&device))?;
         let mut to = DeviceBuffer::<[u32; 2]>::zeroed(32)?;

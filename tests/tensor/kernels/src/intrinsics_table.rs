@@ -130,7 +130,7 @@ macro_rules! rows {
         #[cfg(not(target_arch = "nvptx64"))]
         pub static $names: &[&str] = &[$($name),*];
 
-        /// What the rows are to give to a thread.
+        /// The expected results of the rows for a thread.
         #[cfg(not(target_arch = "nvptx64"))]
         pub fn $reference(thread: usize) -> std::vec::Vec<u64> {
             let mut results = std::vec::Vec::new();
@@ -206,7 +206,7 @@ mod reference {
             x
         }
     }
-    /// The sum of what all lanes give.
+    /// The sum over all lanes.
     pub fn sum(
         a: u32,
         b: u32,

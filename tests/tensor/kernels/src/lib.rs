@@ -1,4 +1,4 @@
-//! The kernels of the tests, and what the host expects of them. A kernel has one input and one
+//! The kernels of the tests, and the results that the host expects. A kernel has one input and one
 //! output, both lists of words; `input[0]` says which of several cases it is where there are several.
 //!
 //! Compiled for the oldest architecture, and for the one that the newer instructions need.
@@ -8,7 +8,7 @@
 #![allow(missing_docs, unused_parens)]
 // References are written for what they mean, `!(a < b)` of NaN among them.
 #![allow(clippy::all)]
-// What only the host, or only one architecture, needs is unused elsewhere.
+// Items that only the host, or only one architecture, needs are unused elsewhere.
 #![cfg_attr(target_arch = "nvptx64", allow(unused_imports, dead_code))]
 
 #[cfg(not(target_arch = "nvptx64"))]

@@ -154,7 +154,7 @@ macro_rules! kernels {
         kernel! {
             $kernel(input, output) {
                 let thread = thread::index_1d() as usize;
-                // SAFETY: so many words for each thread.
+                // SAFETY: the output has this number of words for each thread.
                 let to = unsafe { output.cast::<u64>().add(thread * WORDS) };
                 let mut count = 0;
                 $function(thread, |bits| {

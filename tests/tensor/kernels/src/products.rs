@@ -63,7 +63,7 @@ where
 #[cfg(not(target_arch = "nvptx64"))]
 pub type Case = (&'static str, fn() -> std::vec::Vec<u64>);
 
-/// A kernel of cases by number, and the table of what the host expects.
+/// A kernel of cases by number, and the table of the results that the host expects.
 macro_rules! products {
     ($kernel:ident $cases:ident $(#[$attribute:meta])*:
      $($number:literal $function:ident<$m:literal, $n:literal, $k:literal, $a:ty, $b:ty, $c:ty> = $result:ident;)*) => {

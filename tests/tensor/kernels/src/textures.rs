@@ -97,7 +97,7 @@ pub fn added(surface: Surface<f32, 2>, amounts: Texture<f32, 2>, width: u32, hei
     }
 }
 
-/// What textures of all shapes say of their sizes.
+/// The sizes that textures of all shapes report.
 macro_rules! sizes {
     ($($(#[$doc:meta])* $name:ident $of:ty, [$($size:expr),*], $level:expr;)*) => {$(
         $(#[$doc])*

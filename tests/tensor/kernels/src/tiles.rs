@@ -34,7 +34,7 @@ kernel! {
     }
 }
 
-/// What a lane's register holds of the tile's matrix.
+/// The elements of the tile's matrix in a lane's register.
 pub fn loaded(matrix: usize, lane: usize, transposed: bool) -> u32 {
     let element = |row: usize, column: usize| (matrix * 64 + row * 8 + column) as u32;
     let (row, column) = (lane / 4, lane % 4 * 2);

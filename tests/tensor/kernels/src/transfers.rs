@@ -337,7 +337,7 @@ macro_rules! cluster_kernel {
 }
 
 cluster_kernel! {
-    // The block's number, the cluster's size, what is in front of the barrier and behind it.
+    // The block's number, the cluster's size, and the words before and after the barrier.
     cluster_numbers(_input, output, mine, barrier, next) {
         if thread::thread_idx_x() == 31 {
             *output = cluster::block_rank();

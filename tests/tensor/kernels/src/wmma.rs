@@ -31,7 +31,7 @@ pub struct Case {
     pub rows: [bool; 2],
     /// Bytes of an element of the factors and the sum.
     pub bytes: [usize; 2],
-    /// The bits of A, B, C and what is expected, row after row.
+    /// The bits of A, B, C and the expected result, in row-major order.
     pub matrices: fn(sides: [usize; 3]) -> [std::vec::Vec<u64>; 4],
 }
 

@@ -41,7 +41,7 @@ pub fn changed(mut values: [u32; 3]) -> CudaResult<[u32; 3]> {
     Ok(values)
 }
 
-/// For other languages: the sum of what [`changed`] returns.
+/// For other languages: the sum of the elements that [`changed`] returns.
 #[unsafe(no_mangle)]
 pub extern "C" fn sum_of_changed(a: u32, b: u32, c: u32) -> u32 {
     changed([a, b, c]).map_or(0, |values| values.iter().sum())

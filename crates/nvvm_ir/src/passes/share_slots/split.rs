@@ -186,7 +186,7 @@ fn split(
             let index = module.const_i64(offset as i64);
             let data = module
                 .inst_mut(inst)
-                .expect("it was derived as an instruction");
+                .expect("the address was derived by an instruction");
             data.kind = InstKind::Gep {
                 element: i8,
                 base: values[part],

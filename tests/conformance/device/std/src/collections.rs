@@ -1,4 +1,4 @@
-//! The collections: `alloc`'s, and hash maps of the crate that `std`'s are made of.
+//! The collections of `alloc`, and the hash maps of `hashbrown`, which `std`'s wrap.
 
 pub use alloc_crate::collections::*;
 

@@ -1,4 +1,4 @@
-//! What the standard library's own tests use of `std`, for device code.
+//! The parts of `std` that the standard library's own tests use, for device code.
 //!
 //! All that comes from `core` and `alloc` is those crates' own, re-exported: they are what is
 //! tested. What only `std` has is here in the plainest form that makes the tests compile: a lock
@@ -198,7 +198,7 @@ pub mod panic {
     pub fn set_hook(_: Hook) {}
 }
 
-/// What is printed is formatted and dropped: the tests print for people.
+/// Formats and discards the output: the tests print for people.
 #[doc(hidden)]
 pub fn __print(text: core::fmt::Arguments<'_>) {
     use core::fmt::Write;

@@ -6,7 +6,7 @@ use core::cell::{Cell, OnceCell, RefCell};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// What a thread returns.
+/// The result of a thread.
 pub type Result<T> = core::result::Result<T, Box<dyn Any + Send + 'static>>;
 
 /// A thread that was spawned: never made.

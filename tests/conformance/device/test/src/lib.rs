@@ -10,7 +10,7 @@
 pub use core::hint::black_box;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::Relaxed};
 
-/// What the harness's `main` returns. Without `std` rustc lets it return nothing else.
+/// The result of the harness's `main`. Without `std` rustc lets it return nothing else.
 pub type ExitCode = ();
 
 /// Whether a test has to panic, and with which text in its message.
@@ -33,7 +33,7 @@ pub enum TestType {
 #[derive(Clone, Copy, Debug)]
 pub struct StaticTestName(pub &'static str);
 
-/// What the attributes say of a test.
+/// The attributes of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct TestDesc {
     pub name: StaticTestName,
@@ -73,7 +73,7 @@ pub struct TestDescAndFn {
     pub testfn: TestFn,
 }
 
-/// What a test may return.
+/// The result of a test.
 pub trait Termination {
     fn succeeded(self) -> bool;
 }
@@ -102,20 +102,20 @@ static INDEX: AtomicU32 = AtomicU32::new(0);
 /// Where its description goes; null if the test is to be run.
 static DESCRIPTION: AtomicPtr<Description> = AtomicPtr::new(core::ptr::null_mut());
 
-/// What the host reads of a test. Its own definition of this struct has the same layout.
+/// The record of a test that the host reads. The host's definition has the same layout.
 #[repr(C)]
 pub struct Description {
     /// How many tests there are.
     pub count: u32,
     /// 1: ignored; 2: has to panic; 4: a benchmark.
     pub flags: u32,
-    /// The lengths of the three texts.
+    /// The lengths of the three strings.
     pub lengths: [u32; 3],
     /// The name, the reason why it is ignored, and what its panic has to say.
     pub text: [u8; 1004],
 }
 
-/// Says what the next call of the harness does: runs the test of a number, or describes it.
+/// Selects the action of the harness's next call: run test `number`, or describe it.
 pub fn request(index: u32, description: *mut Description) {
     INDEX.store(index, Relaxed);
     DESCRIPTION.store(description, Relaxed);

@@ -116,7 +116,7 @@ impl Graph {
         best
     }
 
-    /// The nodes in an order in which edges go forward, or how many are in it before a circle.
+    /// The nodes in topological order, or the number of ordered nodes if there is a cycle.
     fn order(&self) -> Result<Vec<usize>, usize> {
         let mut incoming = vec![0; self.edges.len()];
         self.edges

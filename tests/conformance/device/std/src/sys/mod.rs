@@ -1,3 +1,3 @@
-//! What the float methods of `std`'s own sources call: the C library's functions.
+//! The C library's functions, which the float methods in `std`'s own sources call.
 
 pub mod cmath;
