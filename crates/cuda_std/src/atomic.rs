@@ -368,8 +368,11 @@ cuda_std_macros::repeat! {
         ] {
             impl Atomic<RUST, TYPE> {
                 /// Stores `new` if the current value is bitwise equal to `expected`. Returns the
-                /// previous value: `Ok` if `new` was stored, otherwise `Err`. 128-bit values
-                /// require `sm_90`.
+                /// previous value if `new` was stored. 128-bit values require `sm_90`.
+                ///
+                /// # Errors
+                ///
+                /// Returns the current value if it differs from `expected`.
                 #[inline(always)]
                 pub fn compare_exchange(
                     &self,

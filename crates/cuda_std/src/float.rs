@@ -4,6 +4,20 @@
 //! the host. On the device they call NVIDIA's libdevice, on the host the standard library. With the
 //! import, the same source compiles for both.
 //!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// The distance of each point from the origin.
+//! #[kernel]
+//! pub fn distances(points: &[[f32; 2]], mut to: PerThread<f32>) {
+//!     for (i, to) in to.own() {
+//!         let [x, y] = points[i];
+//!         *to = (x * x + y * y).sqrt();
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
 //! `floor`, `ceil`, `round`, `round_ties_even`, `trunc`, `fract`, `sqrt`, `mul_add`, `powi` and the
 //! Euclidean operations return the same bits on device and host. The others are within the error
 //! bounds in ulps that CUDA's documentation states for libdevice, and may differ from the host's

@@ -1,4 +1,23 @@
 //! Types of kernel parameters. `#[kernel]` checks that every parameter implements [`KernelParam`].
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// A line: a `Copy` type, so that kernels can take it by value.
+//! #[derive(Clone, Copy)]
+//! pub struct Line {
+//!     pub slope: f32,
+//!     pub intercept: f32,
+//! }
+//!
+//! #[kernel]
+//! pub fn evaluate(line: Line, x: &[f32], mut to: PerThread<f32>) {
+//!     for (i, to) in to.own() {
+//!         *to = line.slope * x[i] + line.intercept;
+//!     }
+//! }
+//! # fn main() {}
+//! ```
 
 /// A type that can be passed to a kernel by value: any `Copy` type.
 ///

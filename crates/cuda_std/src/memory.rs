@@ -22,6 +22,7 @@
 
 use crate::bits::{AnyBits, read_part};
 use crate::intrinsics::memory as intrinsics;
+use crate::session::on_arch;
 use core::mem::MaybeUninit;
 
 /// Returns whether a pointer points to global memory.
@@ -44,6 +45,63 @@ pub fn is_shared<T>(pointer: *const T) -> bool {
 #[must_use]
 pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_shared_cluster(pointer.cast())
+}
+
+/// Sets `count` elements of the block's shared memory to zero: one instruction on `sm_100` and later
+/// (`st.bulk`), otherwise a loop. Other threads see the zeros after the next barrier.
+///
+/// The size and the alignment of `T` must be multiples of 8 bytes; other types do not compile.
+///
+/// # Examples
+///
+/// ```
+/// use cuda_std::prelude::*;
+/// use cuda_std::{group, memory};
+///
+/// /// The sum of each warp, in the first element of each 32. Absent warps have the sum 0.
+/// #[kernel]
+/// pub fn warp_sums(from: &[u64], mut to: PerThread<u64>) {
+///     let sums = shared_array![u64; 32];
+///     if thread::index_in_block() == 0 {
+///         // SAFETY: no other thread accesses the array before the barrier.
+///         unsafe { memory::zero_shared(sums, 32) };
+///     }
+///     thread::sync_threads();
+///     let value = from.get(thread::index_1d() as usize).copied().unwrap_or(0);
+///     let sum = group::warp().reduce(value, |a, b| a + b);
+///     if thread::lane_id() == 0 {
+///         // SAFETY: each warp writes its own element, between two barriers.
+///         unsafe { sums.add(thread::warp_id() as usize).write(sum) };
+///     }
+///     thread::sync_threads();
+///     let lane = thread::lane_id() as usize;
+///     // SAFETY: no thread writes the array after the barrier.
+///     to.each(|_, to| *to = unsafe { *sums.add(lane) });
+/// }
+/// # fn main() {}
+/// ```
+///
+/// # Safety
+///
+/// `to` must point to `count` elements of the block's shared memory, and must be aligned. No other
+/// thread may access them between the previous barrier and the next one.
+#[inline(always)]
+pub unsafe fn zero_shared<T: AnyBits>(to: *mut T, count: usize) {
+    const {
+        assert!(
+            size_of::<T>().is_multiple_of(8) && align_of::<T>().is_multiple_of(8),
+            "the size and the alignment must be multiples of 8 bytes"
+        )
+    };
+    // SAFETY: as the caller promises. A block has less shared memory than the instruction's limit.
+    unsafe {
+        on_arch!(
+            "sm_100",
+            intrinsics::st_bulk_shared(to.cast(), (count * size_of::<T>()) as u64),
+            to.write_bytes(0, count),
+            to.write_bytes(0, count),
+        )
+    }
 }
 
 /// Returns whether a pointer points to the thread's local memory, such as its stack.

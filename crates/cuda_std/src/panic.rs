@@ -8,6 +8,20 @@
 //! with a formatted message, and every panic in an unoptimized build, then behaves like a failed
 //! `assert` of CUDA C++: it prints the message to standard error.
 //!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// Divides 1000 by each element. For an element 0, `synchronize` returns this message.
+//! #[kernel]
+//! pub fn divide(from: &[u32], mut to: PerThread<u32>) {
+//!     for (i, to) in to.own() {
+//!         assert!(from[i] != 0, "element {i} is 0");
+//!         *to = 1000 / from[i];
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
 //! [`ReportSlot`] and the constants of [`report`] are the protocol between device and host.
 
 pub use cust_core::report;

@@ -1,4 +1,17 @@
-//! The prelude of kernel crates: `use cuda_std::prelude::*;`.
+//! The prelude of kernel crates.
+//!
+//! ```
+//! use cuda_std::prelude::*;
+//!
+//! /// The sum of two vectors.
+//! #[kernel]
+//! pub fn add(a: &[f32], b: &[f32], mut to: PerThread<f32>) {
+//!     for (i, to) in to.own() {
+//!         *to = a[i] + b[i];
+//!     }
+//! }
+//! # fn main() {}
+//! ```
 
 pub use crate::float::{FloatExt, GpuFloat};
 // For their methods.

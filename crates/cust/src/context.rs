@@ -39,6 +39,9 @@ use crate::error::{CudaError, CudaResult, Error};
 use crate::host_call::release_stream;
 use crate::waiting::Waiting;
 
+/// The size of the largest log that the driver returns.
+const LOG_BYTES: usize = 25_600;
+
 bitflags::bitflags! {
     /// How host threads wait for the device, and what the context keeps.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -364,6 +367,47 @@ impl Context {
     pub fn driver_version(&self) -> CudaResult<(u32, u32)> {
         let version = self.api().version()? as u32;
         Ok((version / 1000, version % 1000 / 10))
+    }
+
+    /// Returns the driver's log of errors in this process: messages with more detail than the error
+    /// codes, such as the limit that a launch exceeded. The log of the emulator describes the last
+    /// fault.
+    ///
+    /// The log can be read after the context was lost. The driver keeps the most recent messages.
+    ///
+    /// # Errors
+    ///
+    /// Returns the driver's error: `CUDA_ERROR_NOT_FOUND` for drivers before CUDA 12.9, which have no
+    /// log.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// if let Err(error) = context.synchronize() {
+    ///     eprintln!("{error}\n{}", context.driver_log()?);
+    /// }
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
+    pub fn driver_log(&self) -> CudaResult<String> {
+        let api = self.api();
+        let mut buffer = vec![0u8; LOG_BYTES];
+        let mut size = buffer.len();
+        // SAFETY: the buffer has `size` bytes; without an iterator, the driver copies all messages.
+        let result = unsafe {
+            api.driver.cuLogsDumpToMemory(
+                std::ptr::null_mut(),
+                buffer.as_mut_ptr().cast(),
+                &mut size,
+                0,
+            )
+        };
+        api.check(result, || "reading the driver's log".to_owned())?;
+        let text = buffer.get(..size).unwrap_or(&buffer);
+        let end = text.iter().position(|&byte| byte == 0);
+        Ok(String::from_utf8_lossy(&text[..end.unwrap_or(text.len())]).into_owned())
     }
 
     /// Returns the lowest and the highest stream priority. Lower numbers are higher priorities.

@@ -22,11 +22,19 @@ use crate::memory::{DeviceBox, DeviceBuffer, DeviceCopy, LockedBuffer, UnifiedBo
 /// Creates boxes from a value.
 pub trait DeviceCopyExt: DeviceCopy {
     /// Copies the value to device memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBox::new`].
     fn as_dbox(&self) -> CudaResult<DeviceBox<Self>> {
         DeviceBox::new(self)
     }
 
     /// Copies the value to unified memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBox::new`].
     fn as_unified_box(&self) -> CudaResult<UnifiedBox<Self>> {
         UnifiedBox::new(*self)
     }
@@ -48,16 +56,28 @@ impl<T: DeviceCopy> DeviceCopyExt for T {}
 /// ```
 pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     /// Copies the elements to device memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`DeviceBuffer::from_slice`].
     fn as_dbuf(&self) -> CudaResult<DeviceBuffer<T>> {
         DeviceBuffer::from_slice(self.as_ref())
     }
 
     /// Copies the elements to unified memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`UnifiedBuffer::from_slice`].
     fn as_unified_buf(&self) -> CudaResult<UnifiedBuffer<T>> {
         UnifiedBuffer::from_slice(self.as_ref())
     }
 
     /// Copies the elements to pinned host memory.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`LockedBuffer::from_slice`].
     fn as_locked_buf(&self) -> CudaResult<LockedBuffer<T>> {
         LockedBuffer::from_slice(self.as_ref())
     }

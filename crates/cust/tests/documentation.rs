@@ -1,5 +1,5 @@
-//! The documentation of the public API of `cust` and `cust_core`: every public module has an
-//! example, and every function has the sections that its signature calls for.
+//! The documentation of the public API of `cust`, `cust_core` and `cuda_std`: every public module
+//! has an example, and every function has the sections that its signature and its body call for.
 
 use std::path::{Path, PathBuf};
 
@@ -32,13 +32,63 @@ fn public_modules(root: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Returns the errors of the functions in a file: each with its line.
+/// Returns the text of a function: from its first line to the end of its body or declaration.
+fn function(lines: &[&str]) -> String {
+    let mut text = String::new();
+    let (mut depth, mut body) = (0usize, false);
+    for line in lines {
+        let code = line.split("//").next().unwrap_or_default();
+        depth += code.matches('{').count();
+        depth = depth.saturating_sub(code.matches('}').count());
+        body |= code.contains('{');
+        text += code;
+        text.push('\n');
+        if depth == 0 && (body || code.ends_with(';')) {
+            break;
+        }
+    }
+    text
+}
+
+/// Returns whether a body has a statement that panics on wrong arguments or results. Assertions
+/// in `const` blocks fail at compile time, and those with `debug_` are for the crate's own bugs.
+fn panics(body: &str) -> bool {
+    let mut text = body.replace("debug_assert", "");
+    while let Some((before, after)) = text.split_once("const {") {
+        let end = after.find("};").unwrap_or(after.len());
+        text = format!("{before}{}", &after[end..]);
+    }
+    let statements = [
+        "assert!(",
+        "assert_eq!(",
+        "panic!(",
+        ".unwrap()",
+        ".expect(",
+    ];
+    statements.iter().any(|statement| text.contains(statement))
+}
+
+/// Returns the sections that functions in a file lack: each with the function's line.
 fn missing_sections(path: &Path) -> Vec<String> {
     let text = source(path);
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let indents: Vec<usize> = text
+        .lines()
+        .map(|line| line.len() - line.trim_start().len())
+        .collect();
     let mut missing = Vec::new();
     let (mut doc, mut hidden) = (String::new(), false);
+    // The indentation of the public trait around the line.
+    let mut in_trait = None;
     for (at, &line) in lines.iter().enumerate() {
+        if (line.starts_with("pub trait ") || line.starts_with("pub unsafe trait "))
+            && !hidden
+            && !line.ends_with('}')
+        {
+            in_trait = Some(indents[at]);
+        } else if in_trait == Some(indents[at]) && line.starts_with('}') {
+            in_trait = None;
+        }
         if let Some(text) = line.strip_prefix("///") {
             doc += text;
             doc += "\n";
@@ -50,17 +100,22 @@ fn missing_sections(path: &Path) -> Vec<String> {
         }
         let is_function = line.starts_with("pub fn ")
             || line.starts_with("pub unsafe fn ")
-            || line.starts_with("pub const fn ");
+            || line.starts_with("pub const fn ")
+            || line.starts_with("pub const unsafe fn ")
+            || in_trait.is_some() && (line.starts_with("fn ") || line.starts_with("unsafe fn "));
         if is_function && !hidden {
-            let signature = lines[at..].join(" ");
-            let signature = signature.split('{').next().unwrap_or_default();
+            let text = function(&lines[at..]);
+            let (signature, body) = text.split_once('{').unwrap_or((&text, ""));
             let mut require = |section: &str| {
                 if !doc.contains(section) {
                     missing.push(format!("{}:{}: {section}", path.display(), at + 1));
                 }
             };
-            if signature.contains("-> CudaResult<") {
+            if signature.contains("-> CudaResult<") || signature.contains("-> Result<") {
                 require("# Errors");
+            }
+            if panics(body) {
+                require("# Panics");
             }
             if signature.contains("unsafe fn ") {
                 require("# Safety");
@@ -72,9 +127,9 @@ fn missing_sections(path: &Path) -> Vec<String> {
     missing
 }
 
-fn roots() -> [PathBuf; 2] {
+fn roots() -> [PathBuf; 3] {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    [own.join("src"), own.join("../cust_core/src")]
+    ["src", "../cust_core/src", "../cuda_std/src"].map(|root| own.join(root))
 }
 
 #[test]
@@ -90,7 +145,7 @@ fn public_modules_have_examples() {
             };
             let text = source(&file);
             let doc = text.lines().filter(|line| line.starts_with("//!"));
-            let example = |line: &str| matches!(line, "//! ```" | "//! ```no_run");
+            let example = |line: &str| line.starts_with("//! ```") && line != "//! ```text";
             assert!(
                 doc.into_iter().any(example),
                 "{} has no example",
@@ -102,14 +157,14 @@ fn public_modules_have_examples() {
 
 #[test]
 fn functions_say_when_they_fail_and_what_they_require() {
+    let mut all = Vec::new();
     for root in roots() {
-        let mut all = Vec::new();
         files(&root, &mut all);
-        let missing: Vec<String> = all.iter().flat_map(|file| missing_sections(file)).collect();
-        assert!(
-            missing.is_empty(),
-            "missing sections:\n{}",
-            missing.join("\n")
-        );
     }
+    let missing: Vec<String> = all.iter().flat_map(|file| missing_sections(file)).collect();
+    assert!(
+        missing.is_empty(),
+        "missing sections:\n{}",
+        missing.join("\n")
+    );
 }

@@ -14,6 +14,7 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
         test_outcome::skip("on a GPU a fault may end the process's use of the device for good");
         return;
     }
+    assert_eq!(context.driver_log().unwrap(), "");
     let device = context.device();
     let module = Module::from_ptx(FAULTS, &[]).unwrap();
     let buffer = DeviceBuffer::<u32>::zeroed(4).unwrap();
@@ -27,6 +28,12 @@ fn faults_lose_the_context_and_a_reset_makes_a_new_one() {
     assert!(text.contains("`store`"), "{text}");
     assert!(text.contains("PTX line 13"), "{text}");
     assert!(text.ends_with("; kernels in flight: `store`"), "{text}");
+    // The log describes the fault, also after the context was lost.
+    let log = context.driver_log().unwrap();
+    assert!(
+        log.contains("`store`") && log.contains("PTX line 13"),
+        "{log}"
+    );
     // The error is sticky.
     assert!(buffer.as_host_vec().is_err());
     assert!(Module::from_ptx(KERNELS, &[]).is_err());

@@ -246,6 +246,10 @@ impl<'a> Parameters<'a> {
 
     /// Returns a reference to the next parameter in the arguments.
     ///
+    /// # Panics
+    ///
+    /// Panics if the arguments have no parameter at this position.
+    ///
     /// # Safety
     ///
     /// Its type is `P`, except for lifetimes.

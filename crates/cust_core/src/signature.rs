@@ -197,6 +197,10 @@ impl Signature {
 }
 
 /// Converts the result of [`Signature::write`] to a string.
+///
+/// # Panics
+///
+/// Panics if the bytes are not UTF-8. The bytes of a signature are.
 pub const fn text(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
         Ok(text) => text,

@@ -118,6 +118,29 @@ fn illegal_addresses() {
 }
 
 #[test]
+fn bulk_stores() {
+    let found = fault("mov.u64 %rd1, 12; st.bulk.weak.shared::cta [small], %rd1, 0;");
+    assert!(
+        found.kind == FaultKind::Misaligned && found.message.contains("12 bytes"),
+        "{found}"
+    );
+    let found = fault("mov.u64 %rd1, 8; st.bulk.weak.shared::cta [small+4], %rd1, 0;");
+    assert_eq!(found.kind, FaultKind::Misaligned);
+    let found = fault("mov.u64 %rd1, 24; st.bulk.weak.shared::cta [small], %rd1, 0;");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    // A generic address must be in shared memory.
+    let found = fault("ld.param.u64 %rd1, [data]; st.bulk [%rd1], 8, 0;");
+    assert_eq!(found.kind, FaultKind::IllegalAddress);
+    let device = Device::kernel(
+        ".shared .b64 one;",
+        "",
+        "st.bulk.shared::cta [one], 8, 1; ret;",
+    );
+    let fault = device.launch("k", 1, 1, Params::new()).unwrap_err();
+    assert!(fault.message.contains("of 1 instead of 0"), "{fault}");
+}
+
+#[test]
 fn other_faults() {
     let found = fault(
         "

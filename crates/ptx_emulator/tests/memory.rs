@@ -328,6 +328,21 @@ fn asynchronous_copies() {
 }
 
 #[test]
+fn bulk_stores_of_zeros() {
+    let results = run(
+        "mov.u64 %rd1, -1; mov.u32 %r1, fixed;
+         st.shared.v2.u64 [fixed], {%rd1, %rd1}; st.shared.v2.u64 [fixed+16], {%rd1, %rd1};
+         mov.u64 %rd3, 8; st.bulk.weak.shared::cta [%r1+8], %rd3, 0;
+         mov.u64 %rd4, fixed; cvta.shared.u64 %rd4, %rd4; st.bulk [%rd4+24], 8, 0;
+         mov.u64 %rd3, 0; st.bulk.shared::cta [fixed], %rd3, 0;
+         ld.shared.v2.u64 {%rd5, %rd6}, [fixed]; st.global.v2.u64 [%rd39], {%rd5, %rd6};
+         ld.shared.v2.u64 {%rd5, %rd6}, [fixed+16]; st.global.v2.u64 [%rd39+16], {%rd5, %rd6};",
+        4,
+    );
+    assert_eq!(results, [u64::MAX, 0, u64::MAX, 0]);
+}
+
+#[test]
 fn globals_are_found_and_freed() {
     let device = Device::kernel(GLOBALS, "", "ret;");
     let (address, size) = device.program.global("bytes").unwrap();

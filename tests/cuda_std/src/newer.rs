@@ -1,4 +1,4 @@
-//! Features that require `sm_80` or `sm_90`: the expected output of the kernels.
+//! Features that require `sm_80`, `sm_90` or `sm_100`: the expected output of the kernels.
 
 use crate::{Arch, per_thread, trial};
 use cuda_std_tests_kernels::random;
@@ -24,6 +24,11 @@ pub fn trials() -> Vec<Trial> {
                     [x, x >> 32 & 0xffff, x & 0xffff_ffff, x & 0xff, x, x, x, x]
                 },
             )
+        }),
+        trial(Arch::Sm90, "newer::zeros", |session, module| {
+            per_thread(session, module, "zeros", (2, 64), &[], |i| {
+                [u64::from(i % 64 < 8 || i % 64 >= 56) * random(i)]
+            })
         }),
         trial(Arch::Sm90, "newer::in_clusters", |session, module| {
             per_thread(session, module, "in_clusters", (4, 64), &[], |i| [i.into()])?;

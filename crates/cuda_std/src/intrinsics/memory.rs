@@ -125,6 +125,12 @@ cuda_std_macros::intrinsics! {
     #[requires(sm_80)]
     unsafe fn discard_l2(pointer: *mut u8) = "discard.global.L2 [{pointer:global}], 128;";
 
+    /// Sets bytes of the block's shared memory to zero. The address and the number of bytes are
+    /// multiples of 8; the number is at most 16,777,216.
+    #[requires(sm_100)]
+    unsafe fn st_bulk_shared(to: *mut u8, bytes: u64) =
+        "st.bulk.weak.shared::cta [{to:shared}], {bytes}, 0;";
+
     for PRIORITY in [evict_last, evict_normal, evict_first, evict_unchanged] {
         /// Creates a policy that gives this fraction of the accesses the eviction priority
         /// `<PRIORITY>`.

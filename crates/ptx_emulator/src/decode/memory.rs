@@ -10,7 +10,7 @@ use crate::exec::call::{allocate, restore_stack, save_stack};
 use crate::exec::general;
 use crate::exec::memory::{
     GENERIC, GLOBAL, LOCAL, RELAXED, SHARED, SYNCHRONIZING, WEAK, load, load_frame,
-    load_kernel_param, load_vector, store, store_frame, store_vector,
+    load_kernel_param, load_vector, store, store_bulk, store_frame, store_vector,
 };
 
 /// Evaluates an expression for each combination of state space and ordering, which are const
@@ -95,6 +95,7 @@ impl<'a> Decoder<'_, 'a> {
         match words.opcode {
             "ld" | "ldu" => self.load(words)?,
             "st" | "red" if words.sees("async") => self.store_async(words)?,
+            "st" if words.sees("bulk") => self.store_bulk(words)?,
             "st" => self.store(words)?,
             "mbarrier" => self.mbarrier(words)?,
             "mapa" | "getctarank" => self.cluster_address(words)?,
@@ -305,6 +306,27 @@ impl<'a> Decoder<'_, 'a> {
             (inst.d, inst.a, inst.cache) = (target, address.slot, cache);
             inst.imm = address.offset;
         });
+        Ok(())
+    }
+
+    fn store_bulk(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
+        let _ = words.has("bulk");
+        words.ignore(is_hint);
+        let space = self.space_of(words);
+        let run = match space {
+            SHARED => store_bulk::<SHARED>(),
+            GENERIC => store_bulk::<GENERIC>(),
+            _ => return invalid("`st.bulk` to another state space than `shared::cta`"),
+        };
+        let [address, size, Operand::Integer(value)] = words.operands() else {
+            return invalid("`st.bulk` with these operands");
+        };
+        if value.bits != 0 {
+            return invalid(format!("`st.bulk` of {} instead of 0", value.bits));
+        }
+        let address = self.matrix_address(address, space)?;
+        let size = self.source(size, Type::U64)?;
+        self.emit(run, |inst| (inst.a, inst.b) = (address, size));
         Ok(())
     }
 

@@ -1,12 +1,12 @@
 //! Launches: checks dimensions and parameters as the driver does, then runs the kernel to
 //! completion.
 
-use std::ffi::{c_uint, c_void};
+use std::ffi::{c_char, c_uint, c_void};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cust_raw::{
     CUfunction, CUgraphNodeType, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig,
-    CUresult, CUstream, launch_param,
+    CUlogIterator, CUresult, CUstream, launch_param,
 };
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::device::{MAX_BLOCK, MAX_GRID};
 use super::queue::{Work, in_stream};
 use super::state::{Context, Function, State, from_pointer, lock, state};
-use super::{Outcome, api};
+use super::{Outcome, api, put_optional};
 use crate::{Fault, FaultKind, KernelInfo, LaunchConfig};
 
 /// Returns the description of the last fault of a kernel in the process: what happened, in which
@@ -308,6 +308,32 @@ fn record_fault(fault: &Fault) {
 }
 
 api! {
+    fn cuLogsDumpToMemory(
+        iterator: *mut CUlogIterator,
+        buffer: *mut c_char,
+        size: *mut usize,
+        flags: c_uint,
+    ) {
+        if buffer.is_null() || size.is_null() || flags != 0 {
+            return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        // SAFETY: the caller's iterator is null or valid.
+        let position = unsafe { iterator.as_ref() }.copied().unwrap_or(0);
+        // The log has one message. An iterator that has passed it is at position 1.
+        let text = if position == 0 { last_fault() } else { None }.unwrap_or_default();
+        // SAFETY: the caller's buffer has `size` bytes, and the iterator is null or valid.
+        unsafe {
+            let copied = text.len().min((*size).saturating_sub(1));
+            if *size > 0 {
+                std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), copied);
+                buffer.add(copied).write(0);
+            }
+            *size = copied;
+            put_optional(iterator, u32::from(position > 0 || copied > 0));
+        }
+        Ok(())
+    }
+
     fn cuLaunchKernel(
         function: CUfunction,
         grid_x: c_uint,

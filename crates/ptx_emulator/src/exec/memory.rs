@@ -465,6 +465,34 @@ pub(crate) unsafe fn copy_async(at: *const Inst, r: *mut u64, c: &mut Context) -
     }
 }
 
+/// `st.bulk`: sets `b` bytes of the block's shared memory at `[a]` to zero.
+pub(crate) fn store_bulk<const SPACE: u8>() -> Handler {
+    unsafe fn run<const SPACE: u8>(at: *const Inst, r: *mut u64, c: &mut Context) -> *const Inst {
+        // SAFETY: as in every handler; the bytes are checked before they are written.
+        unsafe {
+            let (i, r) = (&*at, Regs(r));
+            let (address, size) = (r.raw(i.a), r.raw(i.b));
+            if size % 8 != 0 {
+                let message = format!("a bulk store of {size} bytes, which is not a multiple of 8");
+                c.fault(at, FaultKind::Misaligned, message);
+                return std::ptr::null();
+            }
+            if SPACE == GENERIC && address >> WINDOW_SHIFT != SHARED_WINDOW >> WINDOW_SHIFT {
+                return c.illegal(at, address, size).cast();
+            }
+            if size > 0 {
+                let target = c.translate::<SPACE>(at, address, size, 8);
+                if target.is_null() {
+                    return std::ptr::null();
+                }
+                std::ptr::write_bytes(target, 0, size as usize);
+            }
+            at.add(1)
+        }
+    }
+    run::<SPACE>
+}
+
 /// Returns the offset of a shared address in the block's shared memory, for messages.
 fn shared_offset(address: u64) -> String {
     let start = u64::from(SHARED_START);

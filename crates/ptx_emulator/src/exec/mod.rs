@@ -20,6 +20,7 @@
 //! | `mov` | registers, constants, addresses, special registers, packing and unpacking, 128 bits |
 //! | `ld st ldu` | all spaces and types, vectors, `.volatile .relaxed .acquire .release .mmio`, cache hints without effect |
 //! | `atom red` | all operations, 16 to 128 bits, floats, packed 16-bit floats, f32 vectors; every scope acts as system scope, every ordering as sequentially consistent |
+//! | `st.bulk` | all |
 //! | `fence membar` | all; as sequentially consistent |
 //! | `cvta isspacep alloca stacksave stackrestore` | all |
 //! | `cp.async`, `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async red.async` | all, including tensors in tiled and im2col mode; each completes when it is issued |

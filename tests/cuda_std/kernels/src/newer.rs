@@ -1,4 +1,4 @@
-//! Features that require `sm_80` or `sm_90`.
+//! Features that require `sm_80`, `sm_90` or `sm_100`.
 
 use crate::random;
 use cuda_std::intrinsics::{memory as raw, special};
@@ -60,6 +60,25 @@ pub fn policies(from: &[u64], mut to: PerThread<[u64; 8]>) {
                 raw::ld_global_no_allocate_b64(x),
             ]
         };
+    }
+}
+
+/// One thread sets the middle of an array in shared memory to zero: with one instruction on sm_100.
+#[kernel]
+pub fn zeros(mut to: PerThread<[u64; 1]>) {
+    let array = shared_array![u64; 64];
+    let (i, thread) = (thread::index() as u32, thread::index_in_block() as usize);
+    // SAFETY: each thread accesses its own element, and the first thread 48 elements between two
+    // barriers.
+    unsafe {
+        array.add(thread).write(random(i));
+        thread::sync_threads();
+        if thread == 0 {
+            memory::zero_shared(array.add(8), 48);
+        }
+        thread::sync_threads();
+        let value = array.add(thread).read();
+        to.each(|_, to| *to = [value]);
     }
 }
 
