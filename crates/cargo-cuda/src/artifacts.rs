@@ -25,6 +25,10 @@ pub struct Project {
 
 impl Project {
     /// Finds the packages that cargo would build.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if `cargo metadata` fails, or if no package matches the selection.
     pub fn find(session: &Session, selection: &Selection) -> Result<Project> {
         let mut command = Command::new(session.toolchain.cargo());
         command.args(["metadata", "--no-deps", "--format-version=1"]);
@@ -104,6 +108,10 @@ pub struct Options<'a> {
 }
 
 /// Builds the packages. Cargo shows its progress and errors on standard error.
+///
+/// # Errors
+///
+/// Returns an error if cargo cannot be run or the build fails.
 pub fn build(
     session: &Session,
     project: &Project,
@@ -227,6 +235,10 @@ impl Built {
 
     /// Returns the device code of each file. If no program or library has any, these are the
     /// files that build scripts wrote.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file cannot be read.
     pub fn device_code(&self, with_libraries: bool) -> Result<Vec<(PathBuf, Vec<Image>)>> {
         let mut files = self.programs.clone();
         if with_libraries || files.is_empty() {

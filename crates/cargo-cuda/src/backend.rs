@@ -12,6 +12,10 @@ use std::time::SystemTime;
 ///
 /// Every rustc call asks for it, so the answer is recorded. It holds until one of the backend's
 /// sources changes.
+///
+/// # Errors
+///
+/// Returns an error if the backend cannot be found or built.
 pub fn ensure(root: &Path) -> Result<PathBuf> {
     let toolchain = Toolchain {
         root: root.to_path_buf(),
@@ -50,6 +54,11 @@ pub fn ensure(root: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the backend's dylib if it has been built.
+///
+/// # Errors
+///
+/// Returns an error if a variable names a backend that does not exist, or if the cache has no
+/// directory.
 pub fn find(root: &Path) -> Result<Option<PathBuf>> {
     match prebuilt_backend()? {
         Some(dylib) => Ok(Some(dylib)),

@@ -6,6 +6,10 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 /// Returns the directory of the user's cache.
+///
+/// # Errors
+///
+/// Returns an error if the user has no home directory.
 pub fn root() -> Result<PathBuf> {
     cuda_toolkit::user_cache().with_context(|| {
         let variable = cuda_toolkit::CACHE_VARIABLE;
@@ -13,8 +17,12 @@ pub fn root() -> Result<PathBuf> {
     })
 }
 
-/// Waits until no other process has the lock of `directory`, which it creates. The lock ends with the
-/// file.
+/// Waits until no other process has the lock of `directory`, which it creates. The lock ends with
+/// the file.
+///
+/// # Errors
+///
+/// Returns an error if the directory cannot be created or locked.
 pub fn lock(directory: &Path) -> Result<File> {
     let path = directory.with_extension("lock");
     let locked = || {
@@ -27,6 +35,10 @@ pub fn lock(directory: &Path) -> Result<File> {
 }
 
 /// Removes a directory, if it exists.
+///
+/// # Errors
+///
+/// Returns an error if the directory exists and cannot be removed.
 pub fn remove(directory: &Path) -> Result<()> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -37,6 +49,10 @@ pub fn remove(directory: &Path) -> Result<()> {
 }
 
 /// Removes the parts of the cache that this program and `cuda_builder` made.
+///
+/// # Errors
+///
+/// Returns an error if a part cannot be removed.
 pub fn clear() -> Result<()> {
     let root = root()?;
     let Ok(entries) = std::fs::read_dir(&root) else {

@@ -200,6 +200,10 @@ fn parse(mut arguments: Vec<OsString>) -> Result<Parsed> {
 }
 
 /// Runs the subcommand.
+///
+/// # Errors
+///
+/// Returns the error of the command, or an error for an unknown command.
 pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let none = arguments.is_empty() || arguments == ["cuda"];
     let Parsed { yes, name, rest } = parse(arguments)?;
@@ -269,6 +273,10 @@ pub struct Session {
 
 impl Session {
     /// Returns cargo with all that a build of kernels beside host code needs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a prerequisite is missing and cannot be built or fetched.
     pub fn single_source(&self) -> Result<Command> {
         self.cargo(Needs::Backend)
     }
@@ -381,6 +389,10 @@ fn cargo(toolchain: &Toolchain) -> Result<Command> {
 
 /// Searches for libnvvm and the other parts: in the usual directories, then where the backend
 /// searches and in the user's cache.
+///
+/// # Errors
+///
+/// Returns an error if a part is missing and is not fetched.
 pub fn toolkit(backend: Option<&Path>) -> Result<Toolkit> {
     let mut extra: Vec<PathBuf> = backend.and_then(beside).into_iter().collect();
     extra.push(cache::root()?.join("cuda"));

@@ -43,6 +43,10 @@ pub fn options_of(help: &str) -> Vec<String> {
 }
 
 /// Runs the command.
+///
+/// # Errors
+///
+/// Returns an error for an unknown shell or argument.
 pub fn completions(arguments: Vec<OsString>, items: &[Item]) -> Result<ExitCode> {
     let shell = match &arguments[..] {
         [shell] => shell.to_string_lossy(),

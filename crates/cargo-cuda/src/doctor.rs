@@ -18,6 +18,10 @@ The command changes nothing. It fails if something is missing that builds need.
 ";
 
 /// Runs the command. It fails if something is missing that the other commands do not build.
+///
+/// # Errors
+///
+/// Returns an error for an unknown argument.
 pub fn doctor(arguments: Vec<OsString>) -> Result<ExitCode> {
     if let Some(unexpected) = arguments.first() {
         bail!("unexpected argument `{}`", unexpected.display());
@@ -125,6 +129,10 @@ fn row(part: &str, text: &str) {
 
 /// The driver's version and its number of GPUs, or why there is none. Without one, kernels run on
 /// the emulator.
+///
+/// # Errors
+///
+/// Returns the reason as a message if there is no driver or no GPU.
 pub fn gpus() -> Result<(i32, i32, i32), String> {
     let driver = Driver::load().map_err(|error| error.to_string())?;
     // SAFETY: the function has no requirements.

@@ -45,6 +45,10 @@ enum View {
 }
 
 /// Runs the command.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, if the build fails, or if no kernel matches.
 pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut selection = Selection::default();
@@ -142,6 +146,10 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
 }
 
 /// The PTX of each module for one architecture.
+///
+/// # Errors
+///
+/// Returns an error if no module has PTX for the architecture.
 pub fn modules(code: Vec<(PathBuf, Vec<Image>)>, arch: Option<&str>) -> Result<Vec<String>> {
     let mut modules: Vec<String> = Vec::new();
     for image in code.into_iter().flat_map(|(_, images)| images) {
@@ -162,6 +170,10 @@ pub fn modules(code: Vec<(PathBuf, Vec<Image>)>, arch: Option<&str>) -> Result<V
 }
 
 /// Builds with line tables.
+///
+/// # Errors
+///
+/// Returns an error if the build fails.
 pub fn build(
     session: &Session,
     project: &Project,

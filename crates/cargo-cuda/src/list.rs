@@ -25,6 +25,10 @@ command builds the package as `cargo build` does and lists its programs and libr
 ";
 
 /// Runs the command.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, or if the build fails.
 pub fn list(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut selection = Selection::default();

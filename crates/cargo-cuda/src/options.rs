@@ -15,6 +15,10 @@ pub enum Argument {
 }
 
 /// Returns the next argument.
+///
+/// # Errors
+///
+/// Returns an error if the argument is not valid.
 pub fn next(parser: &mut lexopt::Parser) -> Result<Option<Argument>> {
     Ok(parser.next()?.map(|argument| match argument {
         lexopt::Arg::Long(name) => Argument::Option(format!("--{name}")),
@@ -24,6 +28,10 @@ pub fn next(parser: &mut lexopt::Parser) -> Result<Option<Argument>> {
 }
 
 /// Returns the error for an argument that a command does not know.
+///
+/// # Errors
+///
+/// Always returns the error.
 pub fn unexpected<T>(command: &str, argument: &Argument) -> Result<T> {
     let text = match argument {
         Argument::Option(option) => option.clone(),
@@ -92,6 +100,10 @@ pub struct Selection {
 
 impl Selection {
     /// Takes an argument, with its value, if it is one of cargo's.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the argument lacks its value.
     pub fn take(&mut self, argument: &Argument, parser: &mut lexopt::Parser) -> Result<bool> {
         let Argument::Option(option) = argument else {
             return Ok(false);

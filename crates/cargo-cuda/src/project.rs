@@ -46,6 +46,10 @@ const CONFIG: [Table; 5] = [
 ];
 
 /// `cargo cuda new NAME`: all arguments but `--path REPOSITORY` go to `cargo new`.
+///
+/// # Errors
+///
+/// Returns an error if cargo fails, or if a file cannot be written.
 pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
     let source = Source::take(&mut arguments)?;
     let value_options = [
@@ -76,6 +80,10 @@ pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCo
 }
 
 /// `cargo cuda init`, in a directory with or without a package.
+///
+/// # Errors
+///
+/// Returns an error if cargo fails, or if a file cannot be read or written.
 pub fn init(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCode> {
     let source = Source::take(&mut arguments)?;
     let directory = Path::new(".");

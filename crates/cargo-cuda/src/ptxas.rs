@@ -7,6 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Returns the path of ptxas.
+///
+/// # Errors
+///
+/// Returns an error if ptxas is not installed.
 pub fn find(backend: Option<&Path>) -> Result<PathBuf> {
     match crate::command::toolkit(backend)?.get(Part::Ptxas) {
         Some(found) => Ok(found.path.clone()),
@@ -20,6 +24,10 @@ pub fn find(backend: Option<&Path>) -> Result<PathBuf> {
 }
 
 /// Assembles PTX for the architecture that it names. The cubin is written to `output`.
+///
+/// # Errors
+///
+/// Returns an error with ptxas's messages if it rejects the PTX or cannot be run.
 pub fn assemble(ptxas: &Path, ptx: &str, output: &Path) -> Result<BTreeMap<String, Usage>> {
     let target = ptx::header(ptx).target;
     let arch = target.first().copied().unwrap_or_default();

@@ -133,6 +133,10 @@ impl Failure {
 }
 
 /// Runs the command.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, if the build fails, or if no kernel matches.
 pub fn report(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let mut parser = lexopt::Parser::from_args(arguments);
     let mut selection = Selection::default();

@@ -106,6 +106,10 @@ fn build(session: &Session, arguments: &Arguments, release: bool) -> Result<Path
 }
 
 /// Runs `cargo cuda sanitize`.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, if the build fails, or if the tool is not installed.
 pub fn sanitize(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let arguments = parse("sanitize", arguments)?;
     let tool = arguments.tool.as_deref().unwrap_or(SANITIZERS[0]);
@@ -152,6 +156,10 @@ pub fn sanitize(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode>
 }
 
 /// Runs `cargo cuda profile`.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, if the build fails, or if the tool is not installed.
 pub fn profile(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let arguments = parse("profile", arguments)?;
     let (tool, subcommand): (Tool, &[&str]) = match arguments.tool.as_deref() {
@@ -171,6 +179,10 @@ pub fn profile(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
 }
 
 /// Runs `cargo cuda debug`.
+///
+/// # Errors
+///
+/// Returns an error for wrong arguments, if the build fails, or if the tool is not installed.
 pub fn debug(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     let arguments = parse("debug", arguments)?;
     let path = tools::CUDA_GDB.find()?;

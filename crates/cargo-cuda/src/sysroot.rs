@@ -28,6 +28,10 @@ pub struct Sysroot {
 
 /// Returns the root of the toolchain that a `rustc` belongs to, which may be one of rustup's
 /// proxies.
+///
+/// # Errors
+///
+/// Returns an error if `rustc` cannot be run.
 pub fn toolchain_root(rustc: &OsStr) -> Result<PathBuf> {
     let beside = Path::new(rustc).parent().and_then(Path::parent);
     if let Some(root) = beside
@@ -47,6 +51,10 @@ pub fn toolchain_root(rustc: &OsStr) -> Result<PathBuf> {
 }
 
 /// Returns the directory in the cache for a toolchain.
+///
+/// # Errors
+///
+/// Returns an error if the cache has no directory.
 pub fn directory(root: &Path) -> Result<PathBuf> {
     Ok(cache::root()?.join("single-source").join(key(root)))
 }
@@ -59,11 +67,19 @@ pub fn key(root: &Path) -> String {
 }
 
 /// Returns the directory to pass as `--sysroot`, which may not exist.
+///
+/// # Errors
+///
+/// Returns an error if the cache has no directory.
 pub fn path(root: &Path) -> Result<PathBuf> {
     Ok(directory(root)?.join("sysroot"))
 }
 
 /// Returns the target triple of the toolchain at `root`.
+///
+/// # Errors
+///
+/// Returns an error if the toolchain's rustc cannot be run.
 pub fn host(root: &Path) -> Result<String> {
     match find(root)? {
         Some(sysroot) => Ok(sysroot.host),
@@ -77,6 +93,10 @@ fn rustc(root: &Path) -> PathBuf {
 }
 
 /// Returns the sysroot for a toolchain if it has been built.
+///
+/// # Errors
+///
+/// Returns an error if the cache has no directory.
 pub fn find(root: &Path) -> Result<Option<Sysroot>> {
     let directory = directory(root)?;
     // It is written last.
@@ -88,6 +108,10 @@ pub fn find(root: &Path) -> Result<Option<Sysroot>> {
 }
 
 /// Returns the sysroot for the toolchain at `root`, which it builds if necessary.
+///
+/// # Errors
+///
+/// Returns an error if the sysroot cannot be built, or not written to the cache.
 pub fn ensure(root: &Path) -> Result<Sysroot> {
     if let Some(sysroot) = find(root)? {
         return Ok(sysroot);
@@ -119,6 +143,10 @@ pub fn ensure(root: &Path) -> Result<Sysroot> {
 }
 
 /// Returns the toolchain of a compiler, which has to be the pinned one.
+///
+/// # Errors
+///
+/// Returns an error if it is another toolchain, or lacks a component.
 pub fn pinned(rustc: &OsStr) -> Result<Toolchain> {
     match Toolchain::of(rustc) {
         Some(toolchain) => Ok(toolchain),

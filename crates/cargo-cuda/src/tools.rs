@@ -52,6 +52,10 @@ pub const CUDA_GDB: Tool = Tool {
 
 impl Tool {
     /// Returns the path of the program: in the toolkit that has libnvvm or ptxas, or on the `PATH`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that says how to install the tool if it is missing.
     pub fn find(self) -> Result<PathBuf> {
         match self.search()? {
             Some(path) => Ok(path),
@@ -65,6 +69,10 @@ impl Tool {
     }
 
     /// As [`Tool::find`], if the program may be missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the search for the toolkit fails.
     pub fn search(self) -> Result<Option<PathBuf>> {
         let file = format!("{}{}", self.name, std::env::consts::EXE_SUFFIX);
         let mut directories = Vec::new();

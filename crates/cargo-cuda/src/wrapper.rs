@@ -18,6 +18,10 @@ pub const INNER: &str = "CARGO_CUDA_RUSTC_WRAPPER";
 
 /// Runs rustc, or a driver such as clippy's, as cargo asks a `RUSTC_WRAPPER`: the first argument is
 /// the program.
+///
+/// # Errors
+///
+/// Returns an error if a prerequisite is missing, or if the program cannot be run.
 pub fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
     let programs = arguments::programs(arguments);
     let rustc = arguments
@@ -52,6 +56,10 @@ pub fn rustc(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// Runs rustdoc with the flags that the crate's libraries were compiled with.
+///
+/// # Errors
+///
+/// Returns an error if a prerequisite is missing, or if rustdoc cannot be run.
 pub fn rustdoc(arguments: &[OsString]) -> Result<ExitCode> {
     let toolchain = Toolchain::find()?;
     let root = toolchain.root.canonicalize()?;
@@ -121,6 +129,10 @@ fn failure(command: &Command) -> String {
 }
 
 /// Becomes a command where the system can do that: signals and the exit status are then its own.
+///
+/// # Errors
+///
+/// Returns an error if the command cannot be run.
 pub fn become_command(command: &mut Command) -> Result<ExitCode> {
     #[cfg(unix)]
     {

@@ -27,6 +27,11 @@ pub struct Backend {
 }
 
 /// Locates or builds the backend. `target` is the directory for build artifacts.
+///
+/// # Errors
+///
+/// Returns an error if the variable names no file, or if the sources of the backend are missing or
+/// do not compile.
 pub fn find(
     toolchain: &Toolchain,
     target: &Path,
@@ -52,6 +57,10 @@ pub fn find(
 }
 
 /// Returns the backend that [`VARIABLE`] names, otherwise that of a distribution.
+///
+/// # Errors
+///
+/// Returns an error if the variable does not name a file.
 pub fn prebuilt() -> Result<Option<PathBuf>, Error> {
     if let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(value);

@@ -42,6 +42,10 @@ pub fn usual_place() -> Option<PathBuf> {
 impl Distribution {
     /// Locates the distribution: the directory that [`VARIABLE`] names, otherwise
     /// [`usual_place`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the directory that the variable names is not a distribution.
     pub fn find() -> Result<Option<Distribution>, Error> {
         let named = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
         Distribution::find_in(named.map(PathBuf::from), usual_place())

@@ -56,6 +56,10 @@ pub enum DebugInfo {
 /// An architecture, or its name: `sm_90`, `compute_90`.
 pub trait IntoArch {
     /// Converts to an architecture.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the name is not that of a known architecture.
     fn into_arch(self) -> Result<Arch, UnknownArch>;
 }
 

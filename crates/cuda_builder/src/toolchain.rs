@@ -28,6 +28,10 @@ pub struct Toolchain {
 impl Toolchain {
     /// Locates the toolchain: a distribution's, otherwise the current compiler if it is the pinned
     /// one, otherwise rustup's.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the toolchain or one of its required components is not installed.
     pub fn find() -> Result<Toolchain, Error> {
         if let Some(distribution) = Distribution::find()? {
             return Ok(distribution.toolchain());
@@ -56,6 +60,10 @@ impl Toolchain {
     }
 
     /// Returns an error if a component is missing, which the absence of one of its files shows.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error that names the component if `file` does not exist.
     pub fn require(&self, component: &'static str, file: &str) -> Result<(), Error> {
         if self.root.join(file).exists() {
             Ok(())

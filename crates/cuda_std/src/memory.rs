@@ -47,8 +47,8 @@ pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
     intrinsics::isspacep_shared_cluster(pointer.cast())
 }
 
-/// Sets `count` elements of the block's shared memory to zero: one instruction on `sm_100` and later
-/// (`st.bulk`), otherwise a loop. Other threads see the zeros after the next barrier.
+/// Sets `count` elements of the block's shared memory to zero: one instruction on `sm_100` and
+/// later (`st.bulk`), otherwise a loop. Other threads see the zeros after the next barrier.
 ///
 /// The size and the alignment of `T` must be multiples of 8 bytes; other types do not compile.
 ///

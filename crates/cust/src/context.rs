@@ -377,8 +377,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Returns the driver's error: `CUDA_ERROR_NOT_FOUND` for drivers before CUDA 12.9, which have no
-    /// log.
+    /// Returns the driver's error: `CUDA_ERROR_NOT_FOUND` for drivers before CUDA 12.9, which have
+    /// no log.
     ///
     /// # Examples
     ///

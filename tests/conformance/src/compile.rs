@@ -54,7 +54,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// Compiles a part and returns its PTX. What rustc says goes into a file of the target directory.
+    /// Compiles a part and returns its PTX. What rustc says goes into a file of the target
+    /// directory.
     pub fn compile(&self, part: Part, level: Level) -> Result<PathBuf> {
         let flags = cuda_builder::device_rustflags(&self.backend, self.arch);
         let log_path = self

@@ -8,9 +8,9 @@
 //!
 //! `state.rs` holds the tables, and `queue.rs` the pending work of streams. `device.rs`,
 //! `context.rs`, `module.rs`, `library.rs`, `launch.rs`, `memory.rs`, `mapping.rs`, `pool.rs`,
-//! `copy.rs`, `stream.rs`, `graph.rs`, `condition.rs`, `green_context.rs`, `tensor.rs` and `texture.rs`
-//! each hold the functions of one part of the API. Functions that are not implemented return
-//! `CUDA_ERROR_NOT_SUPPORTED`.
+//! `copy.rs`, `stream.rs`, `graph.rs`, `condition.rs`, `green_context.rs`, `tensor.rs` and
+//! `texture.rs` each hold the functions of one part of the API. Functions that are not implemented
+//! return `CUDA_ERROR_NOT_SUPPORTED`.
 
 // The functions have the contracts of `cuda.h`, which the documentation of the table repeats.
 #![allow(clippy::missing_safety_doc)]

@@ -106,7 +106,8 @@ pub(crate) use cases;
 
 /// Groups of cases, each with a kernel that runs one of its cases, by its place there. ptxas compiles
 /// all that an entry reaches once for each entry, so that few entries for hundreds of cases save it
-/// minutes; but all cases together, unoptimized, make it crash. So no group reaches another's cases.
+/// minutes; but all cases together, unoptimized, make it crash. So no group reaches another's
+/// cases.
 macro_rules! groups {
     ($($name:ident = [$($module:expr),* $(,)?];)*) => {
         $(

@@ -127,8 +127,8 @@ pub fn slice_volume(volume: Texture<f32, 3>, depth: f32, mut to: PerThread2d<f32
     });
 }
 
-/// How far a point of the left picture is to the right in the right one: where colors differ least, four
-/// bytes at a time.
+/// How far a point of the left picture is to the right in the right one: where colors differ least,
+/// four bytes at a time.
 #[kernel]
 pub fn stereo(left: &[u32], right: &[u32], mut to: PerThread2d<u32>) {
     let (width, height) = (to.width(), to.height());

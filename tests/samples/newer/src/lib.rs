@@ -391,8 +391,8 @@ pub fn group_by(
 }
 
 /// Numbers that go once around the ring of a cluster's blocks, each block adding its own: a barrier in each
-/// block says that its neighbor has written, and nobody waits for all. A block may be steps ahead of its
-/// neighbor, so each step has a barrier.
+/// block says that its neighbor has written, and nobody waits for all. A block may be steps ahead
+/// of its neighbor, so each step has a barrier.
 ///
 /// # Safety
 /// There is an element for each thread.
