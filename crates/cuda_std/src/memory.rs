@@ -52,6 +52,11 @@ pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
 ///
 /// The size and the alignment of `T` must be multiples of 8 bytes; other types do not compile.
 ///
+/// # Safety
+///
+/// `to` must point to `count` elements of the block's shared memory, and must be aligned. No other
+/// thread may access them between the previous barrier and the next one.
+///
 /// # Examples
 ///
 /// ```
@@ -80,11 +85,6 @@ pub fn is_cluster_shared<T>(pointer: *const T) -> bool {
 /// }
 /// # fn main() {}
 /// ```
-///
-/// # Safety
-///
-/// `to` must point to `count` elements of the block's shared memory, and must be aligned. No other
-/// thread may access them between the previous barrier and the next one.
 #[inline(always)]
 pub unsafe fn zero_shared<T: AnyBits>(to: *mut T, count: usize) {
     const {

@@ -38,7 +38,7 @@ impl<'a, T> Rows<'a, T> {
         // whose size is unknown.
         let count = width
             .checked_mul(height)
-            .expect("there are less than 2⁶⁴ elements");
+            .expect("there are fewer than 2⁶⁴ elements");
         Rows {
             slice: &slice[..count],
             width,

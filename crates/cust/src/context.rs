@@ -350,6 +350,18 @@ impl Context {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let bytes = context.get_resource_limit(ResourceLimit::StackSize)?;
+    /// context.set_resource_limit(ResourceLimit::StackSize, 2 * bytes)?;
+    /// assert_eq!(context.get_resource_limit(ResourceLimit::StackSize)?, 2 * bytes);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_resource_limit(&self, limit: ResourceLimit) -> CudaResult<usize> {
         let api = self.bind()?;
         let mut value = 0;
@@ -364,6 +376,16 @@ impl Context {
     /// # Errors
     ///
     /// Returns the driver's error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// assert_eq!(context.driver_version()?, (13, 0));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn driver_version(&self) -> CudaResult<(u32, u32)> {
         let version = self.api().version()? as u32;
         Ok((version / 1000, version % 1000 / 10))
@@ -415,6 +437,18 @@ impl Context {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let range = context.stream_priority_range()?;
+    /// let urgent = Stream::new(StreamFlags::NON_BLOCKING, Some(range.greatest))?;
+    /// assert_eq!(urgent.get_priority()?, range.greatest);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn stream_priority_range(&self) -> CudaResult<StreamPriorityRange> {
         let api = self.bind()?;
         let (mut least, mut greatest) = (0, 0);

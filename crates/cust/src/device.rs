@@ -155,6 +155,17 @@ impl Device {
     /// # Errors
     ///
     /// Returns the driver's error for an attribute that it does not know.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let device = context.device();
+    /// assert_eq!(device.get_attribute(DeviceAttribute::WarpSize)?, 32);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_attribute(&self, attribute: DeviceAttribute) -> CudaResult<i32> {
         let mut value = 0;
         // SAFETY: the pointer is valid for the call.
@@ -174,6 +185,16 @@ impl Device {
     /// # Errors
     ///
     /// Returns the driver's error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// assert!(context.device().compute_capability()? >= (9, 0));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn compute_capability(&self) -> CudaResult<(u32, u32)> {
         let major = self.get_attribute(DeviceAttribute::ComputeCapabilityMajor)?;
         let minor = self.get_attribute(DeviceAttribute::ComputeCapabilityMinor)?;
@@ -185,6 +206,17 @@ impl Device {
     /// # Errors
     ///
     /// Returns the driver's error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let device = context.device();
+    /// assert_eq!(Device::from_pci_bus_id(&device.pci_bus_id()?)?, device);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn pci_bus_id(&self) -> CudaResult<String> {
         let mut name = [0u8; 32];
         // SAFETY: the buffer is valid for its length, and the driver terminates the ID with a NUL.

@@ -76,6 +76,15 @@ cust_raw::for_each_result!(cuda_error);
 impl CudaError {
     /// Returns whether the error is sticky: the context is lost, and every later call in it returns
     /// the same error, until the device's context is reset or the process exits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// assert!(CudaError::IllegalAddress.is_sticky());
+    /// assert!(!CudaError::InvalidValue.is_sticky());
+    /// ```
     pub fn is_sticky(self) -> bool {
         use CudaError::*;
         matches!(
@@ -624,6 +633,17 @@ fn list_names(prefix: &str, names: &[String]) -> String {
 
 impl Error {
     /// Returns the driver's error code, if the driver reported the error.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let error = Device::from_pci_bus_id("nonsense").unwrap_err();
+    /// assert_eq!(error.code(), Some(CudaError::InvalidDevice));
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn code(&self) -> Option<CudaError> {
         match self {
             Error::GraphUpdate { .. } => Some(CudaError::GraphExecUpdateFailure),

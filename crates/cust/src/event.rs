@@ -189,6 +189,20 @@ impl Event {
     /// # Errors
     ///
     /// Returns the driver's error if a kernel faulted, or if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let event = Event::new(EventFlags::DEFAULT)?;
+    /// event.record(&stream)?;
+    /// event.synchronize()?;
+    /// assert_eq!(event.query()?, EventStatus::Ready);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn query(&self) -> CudaResult<EventStatus> {
         let api = self.context.bind()?;
         let mark = self.with_mark(|mark| mark.clone());
@@ -285,6 +299,22 @@ impl Stream {
     ///
     /// Returns [`Error::WrongContext`](crate::error::Error::WrongContext) if the event belongs to
     /// another context, and the driver's error for unknown flags.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let copies = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let kernels = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let copied = Event::new(EventFlags::DISABLE_TIMING)?;
+    /// copied.record(&copies)?;
+    /// // Later work in `kernels` runs after the work that is pending in `copies`.
+    /// kernels.wait_event(&copied, StreamWaitEventFlags::DEFAULT)?;
+    /// kernels.synchronize()?;
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn wait_event(&self, event: &Event, flags: StreamWaitEventFlags) -> CudaResult<()> {
         let doing = || "making a stream wait for an event".to_owned();
         let context = self.context();

@@ -85,6 +85,19 @@ impl Multiprocessors {
     /// # Errors
     ///
     /// Returns the driver's error if there are fewer than `least` multiprocessors.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let context = cust::quick_init_on(Backend::Emulator)?;
+    /// let all = context.device().multiprocessors()?;
+    /// // One group for latency-critical work, and the rest for everything else.
+    /// let (groups, rest) = all.split(1, 1)?;
+    /// assert_eq!(groups[0].count() + rest.count(), all.count());
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn split(&self, groups: u32, least: u32) -> CudaResult<(Vec<Multiprocessors>, Self)> {
         let api = self.device.api;
         // There are at most as many groups as multiprocessors.

@@ -475,6 +475,17 @@ impl Stream {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// assert_eq!(stream.get_priority()?, 0);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn get_priority(&self) -> CudaResult<i32> {
         let api = self.inner.context.bind()?;
         let mut priority = 0;

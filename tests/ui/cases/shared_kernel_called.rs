@@ -1,4 +1,4 @@
-//! A kernel with shared memory is called with the handle that a kernel has: nobody can make another.
+//! A call of a kernel with shared memory: device code cannot create the handle that it takes.
 #![no_std]
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};

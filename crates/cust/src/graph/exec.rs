@@ -276,6 +276,22 @@ impl<'m> GraphExec<'m> {
     /// # Errors
     ///
     /// Returns the errors of [`GraphExec::set_enabled`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut graph = GraphBuilder::new()?;
+    /// let buffer = graph.buffer(DeviceBuffer::<u32>::zeroed(2)?);
+    /// let clear = graph.set_zero(buffer)?;
+    /// let mut graph = graph.instantiate()?;
+    /// assert!(graph.is_enabled(clear)?);
+    /// graph.set_enabled(clear, false)?;
+    /// assert!(!graph.is_enabled(clear)?);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn is_enabled(&self, node: Node) -> CudaResult<bool> {
         let doing = || "querying whether a node of a graph is enabled".to_owned();
         let number = self.node(node, doing)?;

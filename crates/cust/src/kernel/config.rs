@@ -139,6 +139,16 @@ impl LaunchConfig {
     }
 
     /// Sets the number of bytes of dynamic shared memory per block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// // 4 blocks of 256 threads with 1 KiB of dynamic shared memory each.
+    /// let config = LaunchConfig::new(4, 256).shared_mem_bytes(1024);
+    /// # let _ = config;
+    /// ```
     #[must_use]
     pub fn shared_mem_bytes(mut self, bytes: u32) -> LaunchConfig {
         self.shared_mem_bytes = bytes;
@@ -164,6 +174,16 @@ impl LaunchConfig {
 
     /// Makes the launch cooperative: all blocks are resident at the same time and may synchronize
     /// with each other.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// // Kernels that synchronize the grid need a cooperative launch.
+    /// let config = LaunchConfig::new(4, 256).cooperative();
+    /// # let _ = config;
+    /// ```
     #[must_use]
     pub fn cooperative(mut self) -> LaunchConfig {
         self.cooperative = true;

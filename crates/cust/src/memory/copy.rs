@@ -71,6 +71,23 @@ pub trait AsyncCopyDestination<O: ?Sized> {
     /// # Safety
     ///
     /// Source and destination must stay alive and unchanged until the copy is complete.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::AsyncCopyDestination;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let source = LockedBuffer::from_slice(&[1u32, 2])?;
+    /// let mut buffer = DeviceBuffer::<u32>::zeroed(2)?;
+    /// // SAFETY: neither buffer is used until the stream is synchronized.
+    /// unsafe { buffer.async_copy_from(&source[..], &stream)? };
+    /// stream.synchronize()?;
+    /// assert_eq!(buffer.as_host_vec()?, [1, 2]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     unsafe fn async_copy_from(&mut self, source: &O, stream: &Stream) -> CudaResult<()>;
 
     /// Enqueues a copy of this memory into `destination`.

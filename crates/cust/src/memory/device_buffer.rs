@@ -66,6 +66,19 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Safety
     ///
     /// The elements must be written before they are read as `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// // SAFETY: the copy writes all elements.
+    /// let mut buffer = unsafe { DeviceBuffer::<u32>::uninitialized(2)? };
+    /// buffer.copy_from(&[1, 2])?;
+    /// assert_eq!(buffer.as_host_vec()?, [1, 2]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub unsafe fn uninitialized(len: usize) -> CudaResult<Self> {
         let context = Context::current("allocating a device buffer")?;
         let bytes = byte_size::<T>(len)?;
@@ -147,6 +160,21 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     ///
     /// Until the copy is complete, `source` must stay alive and unchanged, and the buffer must be
     /// used only in the stream.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    /// let source = [1u32, 2, 3];
+    /// // SAFETY: `source` is alive and unchanged until the stream is synchronized.
+    /// let buffer = unsafe { DeviceBuffer::from_slice_async(&source, &stream)? };
+    /// stream.synchronize()?;
+    /// assert_eq!(buffer.as_host_vec()?, source);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub unsafe fn from_slice_async(source: &[T], stream: &Stream) -> CudaResult<Self> {
         // SAFETY: the elements are set in the stream; the caller guarantees the rest.
         unsafe {
@@ -281,6 +309,20 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// # Errors
     ///
     /// Returns [`Error::OutOfBounds`](crate::error::Error::OutOfBounds) if `middle > self.len()`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let (mut first, rest) = buffer.split_at_mut(1)?;
+    /// first.copy_from(&[7])?;
+    /// assert_eq!(rest.as_host_vec()?, [2, 3]);
+    /// assert_eq!(buffer.as_host_vec()?, [7, 2, 3]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn split_at_mut(
         &mut self,
         middle: usize,
@@ -330,6 +372,20 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Waits for all pending work that uses the buffer, and releases ownership of its memory.
     ///
     /// The memory stays allocated until [`cuda_free`](super::cuda_free) is called.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let pointer = buffer.into_device_ptr();
+    /// // SAFETY: the pointer owns the three elements.
+    /// let buffer = unsafe { DeviceBuffer::from_raw_parts(pointer, 3)? };
+    /// assert_eq!(buffer.as_host_vec()?, [1, 2, 3]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn into_device_ptr(self) -> DevicePointer<T> {
         // If waiting fails, the user of the pointer has to wait.
         let _ = self.tracker.settle(Access::Write);

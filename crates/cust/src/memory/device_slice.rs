@@ -176,6 +176,18 @@ impl<'a, T: DeviceCopy> DeviceSlice<'a, T> {
     /// # Errors
     ///
     /// Returns [`Error::OutOfBounds`] if the range is not inside the slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// assert_eq!(buffer.as_slice().index(1..3)?.as_host_vec()?, [2, 3]);
+    /// assert!(buffer.as_slice().index(3..5).is_err());
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn index(&self, range: impl RangeBounds<usize>) -> CudaResult<DeviceSlice<'a, T>> {
         let (start, end) = self.range.resolve(range)?;
         Ok(DeviceSlice::new(self.range.part(start, end)))
@@ -293,6 +305,18 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Errors
     ///
     /// Returns [`Error::OutOfBounds`] if the range is not inside the slice.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = DeviceBuffer::from_slice(&[1u32, 2, 3, 4])?;
+    /// buffer.as_mut_slice().index_mut(1..3)?.copy_from(&[7, 8])?;
+    /// assert_eq!(buffer.as_host_vec()?, [1, 7, 8, 4]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn index_mut(
         &mut self,
         range: impl RangeBounds<usize>,
@@ -408,6 +432,19 @@ impl<'a, T: DeviceCopy> DeviceSliceMut<'a, T> {
     /// # Safety
     ///
     /// The bytes must form valid values of `T`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = DeviceBuffer::<u32>::zeroed(2)?;
+    /// // SAFETY: every bit pattern is a valid `u32`.
+    /// unsafe { buffer.as_mut_slice().set_32(7)? };
+    /// assert_eq!(buffer.as_host_vec()?, [7, 7]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub unsafe fn set_32(&mut self, value: u32) -> CudaResult<()> {
         let (range, bytes) = (self.range, self.range.len * size_of::<T>());
         if bytes == 0 {

@@ -201,6 +201,21 @@ impl<T: DeviceCopy> GrowableBuffer<T> {
     }
 
     /// Shortens the buffer to `len` elements. The memory stays allocated for later elements.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::GrowableBuffer;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = GrowableBuffer::<u32>::with_capacity(1000)?;
+    /// buffer.extend_from_slice(&[1, 2, 3])?;
+    /// buffer.truncate(1);
+    /// buffer.extend_zeroed(1)?;
+    /// assert_eq!(buffer.as_slice().as_host_vec()?, [1, 0]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }

@@ -17,6 +17,21 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Returns [`Error::SizeMismatch`](crate::error::Error::SizeMismatch) if the lengths differ,
     /// [`Error::WrongBackend`](crate::error::Error::WrongBackend) if one buffer is in the memory of
     /// the emulator and the other in that of a GPU, and the driver's error if the copy fails.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use cust::prelude::*;
+    ///
+    /// // Two GPUs: the emulator has one device.
+    /// let _first = Context::new(Device::get_device(0)?)?;
+    /// let source = DeviceBuffer::from_slice(&[1u32, 2])?;
+    /// let _second = Context::new(Device::get_device(1)?)?;
+    /// let mut buffer = DeviceBuffer::<u32>::zeroed(2)?;
+    /// buffer.copy_from_peer(&source)?;
+    /// assert_eq!(buffer.as_host_vec()?, [1, 2]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn copy_from_peer(&mut self, source: &DeviceBuffer<T>) -> CudaResult<()> {
         let (to, from) = (self.range(), source.range());
         let bytes = copy_size::<T>(ON_DEVICE, from.len, to.len)?;

@@ -473,6 +473,20 @@ impl<T: DeviceCopy> PitchedBuffer<T> {
     host_copies!();
 
     /// Returns the number of bytes from the start of one row to the start of the next.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::PitchedBuffer;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// // Two rows of three elements; each row starts at an aligned address.
+    /// let matrix = PitchedBuffer::from_slice(&[1u32, 2, 3, 4, 5, 6], (3, 2))?;
+    /// assert!(matrix.pitch() >= 3 * 4);
+    /// assert_eq!(matrix.as_host_vec()?, [1, 2, 3, 4, 5, 6]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn pitch(&self) -> usize {
         self.pitch
     }

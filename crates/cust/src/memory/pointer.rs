@@ -68,6 +68,18 @@ impl<T> DevicePointer<T> {
     }
 
     /// Adds an offset of `count` elements. The result may point anywhere.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::from_slice(&[1u32, 2, 3])?;
+    /// let start = buffer.as_device_ptr();
+    /// assert_eq!(start.wrapping_add(2).as_raw(), start.as_raw() + 8);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     #[must_use]
     pub const fn wrapping_add(self, count: usize) -> Self {
         self.wrapping_offset(count as isize)
@@ -112,6 +124,18 @@ impl<T> DevicePointer<T> {
     }
 
     /// Casts to a pointer of another type.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let buffer = DeviceBuffer::<u32>::zeroed(4)?;
+    /// let bytes = buffer.as_device_ptr().cast::<u8>();
+    /// assert_eq!(bytes.wrapping_add(1).as_raw(), buffer.as_device_ptr().as_raw() + 1);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub const fn cast<U>(self) -> DevicePointer<U> {
         DevicePointer::from_raw(self.address)
     }

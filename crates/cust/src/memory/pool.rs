@@ -267,6 +267,20 @@ impl MemoryPool {
     ///
     /// Returns the driver's error for a read-only attribute, or for a high watermark that is set to
     /// another value than 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::{MemoryPool, PoolAttribute};
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let pool = MemoryPool::new()?;
+    /// // Keep up to 64 MiB of freed memory for later buffers.
+    /// pool.set_attribute(PoolAttribute::ReleaseThreshold, 64 << 20)?;
+    /// assert_eq!(pool.get_attribute(PoolAttribute::ReleaseThreshold)?, 64 << 20);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn set_attribute(&self, attribute: PoolAttribute, mut value: u64) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         let pointer: *mut c_void = (&raw mut value).cast();
@@ -285,6 +299,19 @@ impl MemoryPool {
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::memory::MemoryPool;
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let pool = MemoryPool::new()?;
+    /// drop(pool.zeroed::<u8>(1 << 20)?);
+    /// pool.trim_to(0)?; // returns the freed memory to the system
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn trim_to(&self, keep: usize) -> CudaResult<()> {
         let api = self.inner.context.bind()?;
         // SAFETY: the pool is alive.

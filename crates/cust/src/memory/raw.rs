@@ -17,6 +17,25 @@ use crate::tracker::Tracker;
 /// # Safety
 ///
 /// The memory is uninitialized: it must be written before it is read.
+///
+/// # Examples
+///
+/// ```
+/// use cust::memory::{cuda_free, cuda_malloc, memcpy_dtoh, memcpy_htod};
+/// use cust::prelude::*;
+///
+/// let _context = cust::quick_init_on(Backend::Emulator)?;
+/// let (from, mut to) = ([1u32, 2], [0u32; 2]);
+/// // SAFETY: all memory has 8 bytes, and the device memory is written before it is read.
+/// unsafe {
+///     let memory = cuda_malloc::<u32>(2)?;
+///     memcpy_htod(memory.as_raw(), from.as_ptr().cast(), 8)?;
+///     memcpy_dtoh(to.as_mut_ptr().cast(), memory.as_raw(), 8)?;
+///     cuda_free(memory)?;
+/// }
+/// assert_eq!(to, from);
+/// # Ok::<(), cust::error::Error>(())
+/// ```
 pub unsafe fn cuda_malloc<T: DeviceCopy>(count: usize) -> CudaResult<DevicePointer<T>> {
     let bytes = byte_size::<T>(count)?;
     let api = Context::current("allocating device memory")?.bind()?;

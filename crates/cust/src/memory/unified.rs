@@ -166,6 +166,18 @@ impl<T: DeviceCopy> UnifiedBuffer<T> {
     }
 
     /// Returns the elements as a slice, after waiting for all pending work that writes them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cust::prelude::*;
+    ///
+    /// let _context = cust::quick_init_on(Backend::Emulator)?;
+    /// let mut buffer = UnifiedBuffer::from_slice(&[1u32, 2])?;
+    /// buffer.as_mut_slice()[0] = 7;
+    /// assert_eq!(buffer.as_slice(), [7, 2]);
+    /// # Ok::<(), cust::error::Error>(())
+    /// ```
     pub fn as_slice(&self) -> &[T] {
         self
     }

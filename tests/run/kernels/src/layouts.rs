@@ -434,8 +434,8 @@ cases! {
         record.put(sum.0.get());
     }
 
-    // Loaded by parts of two bytes, of which ptxas loads some together; it has lost the upper half of
-    // what it put together again.
+    // The `f64` is loaded in 16-bit parts. ptxas 13.0 merges adjacent loads, and lost the upper half
+    // of the joined value (`ptx::replace_bfi` avoids it).
     fn layout_packed_halves(i, record) {
         let sum = &Sum(Cell::new(0));
         let float = f64::from(i) * 796.37 + 0.1;
