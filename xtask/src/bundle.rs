@@ -401,7 +401,7 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
     Ok(())
 }
 
-/// Replaces the contents of a directory by one archive. Several test programs of a package embed
+/// Replaces the contents of a directory with one archive. Several test programs of a package embed
 /// the same PTX, hence the large dictionary.
 fn compress(directory: &Path) -> Result<()> {
     let names: Vec<_> = fs::read_dir(directory)?

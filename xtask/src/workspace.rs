@@ -102,8 +102,8 @@ pub fn must_succeed(command: &mut Command, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Replaces this process by a command, where the system supports that, so that the command receives
-/// signals and determines the exit status.
+/// Replaces this process with a command, where the system supports that, so that the command
+/// receives signals and determines the exit status.
 pub fn become_command(command: &mut Command, what: &str) -> Result<ExitCode> {
     #[cfg(unix)]
     {

@@ -3,7 +3,7 @@
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
 use cuda_std::unroll::unroll;
-use cuda_std::{PerTile, Rows};
+use cuda_std::{MatrixView, PerTile};
 
 /// The number of rows and columns of the transpose's tiles.
 pub const TRANSPOSE: usize = 32;
@@ -96,7 +96,7 @@ pub fn sgemm_safe(
     mut c: PerTile<f32, GEMM, GEMM>,
 ) {
     let n = c.width();
-    let (a, b) = (Rows::new(a, n, n), Rows::new(b, n, n));
+    let (a, b) = (MatrixView::new(a, n, n), MatrixView::new(b, n, n));
     let (tx, ty) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,
@@ -166,7 +166,7 @@ pub fn sgemm_registers_safe(
     mut c: PerTile<f32, GEMM_BLOCK, GEMM_BLOCK>,
 ) {
     let n = c.width();
-    let (a, b) = (Rows::new(a, n, n), Rows::new(b, n, n));
+    let (a, b) = (MatrixView::new(a, n, n), MatrixView::new(b, n, n));
     let (tx, ty) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

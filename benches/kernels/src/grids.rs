@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
-use cuda_std::{PerColumn, PerThread2d, PerThread3d, PerTile, Rows};
+use cuda_std::{MatrixView, PerColumn, PerThread2d, PerThread3d, PerTile};
 
 /// A step of Jacobi's method with five points. The edge is copied.
 #[kernel(block_size(32, 8))]
@@ -228,7 +228,7 @@ pub fn min_plus_safe(
     mut c: PerTile<u32, TILE, TILE>,
 ) {
     let n = c.width();
-    let (a, b) = (Rows::new(a, n, n), Rows::new(b, n, n));
+    let (a, b) = (MatrixView::new(a, n, n), MatrixView::new(b, n, n));
     let (tx, ty) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

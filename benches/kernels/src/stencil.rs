@@ -1,7 +1,7 @@
 //! Stencils: seven-point in three dimensions, five-point in two, and a convolution.
 
 use cuda_std::prelude::*;
-use cuda_std::{PerThread2d, PerThread3d, Rows};
+use cuda_std::{MatrixView, PerThread2d, PerThread3d};
 
 macro_rules! stencil7 {
     ($ty:ty, $safe:ident $raw:ident) => {
@@ -77,7 +77,7 @@ pub const TAPS: usize = 5;
 /// The convolution with a filter of 5×5 weights, with zeros outside the matrix.
 #[kernel(block_size(32, 8))]
 pub fn convolution_safe(from: &[f32], weights: &[[f32; TAPS]; TAPS], mut to: PerThread2d<f32>) {
-    let from = Rows::new(from, to.width(), to.height());
+    let from = MatrixView::new(from, to.width(), to.height());
     to.each(|(x, y), to| {
         let mut sum = 0.0;
         for (dy, row) in weights.iter().enumerate() {

@@ -118,8 +118,8 @@ fn emits_code(kind: &str) -> bool {
     !matches!(kind, "dep-info" | "metadata" | "mir")
 }
 
-/// Replaces `@FILE` by the lines of the file: cargo passes arguments in a file if they are too long
-/// for a command line.
+/// Replaces `@FILE` with the lines of the file: cargo passes arguments in a file if they are too
+/// long for a command line.
 fn expand(arguments: &[OsString]) -> Vec<OsString> {
     let lines = |argument: &OsString| {
         let file = argument.to_str()?.strip_prefix('@')?;

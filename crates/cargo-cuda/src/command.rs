@@ -216,7 +216,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
         });
     };
     let Some(entry) = COMMANDS.iter().find(|entry| entry.name == name) else {
-        bail!("no command `{name}`\n\n{}", help());
+        bail!("unknown command `{name}`\n\n{}", help());
     };
     let consent = Consent {
         yes,
@@ -428,7 +428,9 @@ fn libnvvm(backend: &Path, consent: Consent) -> Result<Option<PathBuf>> {
         cuda_toolkit::fetch(&missing(&found), &directory)?;
         found = toolkit(Some(backend))?;
         if let Some(part) = missing(&found).first() {
-            bail!("{part} is not in what pip fetched; set CUDA_HOME to a CUDA toolkit that has it");
+            bail!(
+                "the packages that pip fetched do not contain {part}\nhelp: set CUDA_HOME to a CUDA toolkit"
+            );
         }
     }
     let libnvvm = found.get(Part::Libnvvm);

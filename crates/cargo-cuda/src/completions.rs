@@ -56,7 +56,7 @@ pub fn completions(arguments: Vec<OsString>, items: &[Item]) -> Result<ExitCode>
         "bash" => bash(items),
         "zsh" => zsh(items),
         "fish" => fish(items),
-        other => bail!("no completions for the shell `{other}`\nhelp: it is bash, zsh or fish"),
+        other => bail!("unsupported shell `{other}`\nhelp: expected `bash`, `zsh` or `fish`"),
     };
     print!("{script}");
     Ok(ExitCode::SUCCESS)

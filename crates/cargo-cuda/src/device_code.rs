@@ -324,7 +324,7 @@ fn unescape(literal: &str) -> String {
 fn describe_cubin(bytes: &[u8]) -> Result<Description> {
     let file = object::File::parse(bytes).context("cannot parse a cubin")?;
     let object::FileFlags::Elf { e_flags, .. } = file.flags() else {
-        anyhow::bail!("a cubin is no ELF file");
+        anyhow::bail!("the cubin is not an ELF file");
     };
     // The ABI of CUDA 13 has the architecture in the second byte, older ones in the first.
     let arch = match e_flags >> 8 & 0xff {

@@ -79,7 +79,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
             Argument::Value(_) => return options::unexpected("inspect", &argument),
         };
         if view.is_some_and(|view| view != chosen) {
-            bail!("several of `--ptx`, `--sass`, `--ir`, `--mir` and `--registers` are given");
+            bail!("`--ptx`, `--sass`, `--ir`, `--mir` and `--registers` cannot be combined");
         }
         view = Some(chosen);
     }
@@ -603,7 +603,9 @@ fn stage(
         });
     }
     if functions.is_empty() {
-        bail!("the build wrote no code\nhelp: it has no kernels, or `cargo clean` helps");
+        bail!(
+            "the build wrote no code\nhelp: if the package has kernels, run `cargo clean` and build again"
+        );
     }
     let paths = functions
         .iter()

@@ -70,7 +70,7 @@ pub fn new(toolchain: &Toolchain, mut arguments: Vec<OsString>) -> Result<ExitCo
         !text.starts_with('-') && !is_value
     });
     let Some(directory) = name.map(PathBuf::from) else {
-        bail!("no name for the new package\nhelp: cargo cuda new NAME");
+        bail!("missing name of the new package\nhelp: cargo cuda new NAME");
     };
     cargo(toolchain, Path::new("."), "new", &arguments)?;
     write(&directory.join("src/main.rs"), MAIN)?;
@@ -243,7 +243,7 @@ fn with_table(text: &str, table: &str, lines: &str) -> Result<String> {
         if let Some((key, _)) = line.split_once(" = ")
             && in_table(text, table).any(|present| is_key(present, key))
         {
-            bail!("it sets `{key}` to another value\nhelp: set it as here:\n{table}\n{line}");
+            bail!("it sets `{key}` to another value\nhelp: expected\n{table}\n{line}");
         }
         missing.push_str(line);
         missing.push('\n');

@@ -196,9 +196,9 @@ pub fn report(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     if reports.is_empty() {
         match names.is_empty() {
-            true => bail!("there is no kernel"),
+            true => bail!("the program has no kernels"),
             false => bail!(
-                "no kernel is called `{}`\nhelp: `cargo cuda list` lists the kernels",
+                "no kernel has the name `{}`\nhelp: `cargo cuda list` lists the kernels",
                 names.join("`, `")
             ),
         }

@@ -165,7 +165,7 @@ pub fn profile(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let (tool, subcommand): (Tool, &[&str]) = match arguments.tool.as_deref() {
         None | Some("nsys") => (tools::NSYS, &["profile"]),
         Some("ncu") => (tools::NCU, &[]),
-        Some(other) => bail!("no profiler `{other}`\nhelp: `--with` takes nsys or ncu"),
+        Some(other) => bail!("unknown profiler `{other}`\nhelp: expected `nsys` or `ncu`"),
     };
     let path = tool.find()?;
     if let Err(reason) = doctor::gpus() {

@@ -437,7 +437,7 @@ fn tools_read_what_programs_carry(directory: &Path) {
     );
     check(
         &["report", "nothing", "--dev", "--lib"],
-        &["error: no kernel is called `nothing`"],
+        &["error: no kernel has the name `nothing`"],
     );
     check(
         &["sanitize", "--emulator", "--example", "shown"],
@@ -474,7 +474,7 @@ fn bad_arguments_of_the_tools_are_errors() {
             &["inspect", "--json"],
             "unexpected argument `--json`\nhelp: `cargo cuda inspect --help`",
         ),
-        (&["inspect", "a", "--ptx", "--sass"], "several of `--ptx`"),
+        (&["inspect", "a", "--ptx", "--sass"], "cannot be combined"),
         (
             &["inspect", "a", "--ir", "--file", file],
             "`--ir` and `--mir` need a build",
@@ -489,12 +489,9 @@ fn bad_arguments_of_the_tools_are_errors() {
         ),
         (
             &["profile", "--with=perf"],
-            "no profiler `perf`\nhelp: `--with` takes nsys or ncu",
+            "unknown profiler `perf`\nhelp: expected `nsys` or `ncu`",
         ),
-        (
-            &["completions", "tcsh"],
-            "no completions for the shell `tcsh`",
-        ),
+        (&["completions", "tcsh"], "unsupported shell `tcsh`"),
         (
             &["clean", "--cache", "--release"],
             "unexpected argument `--release` beside `--cache`",

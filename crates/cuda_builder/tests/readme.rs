@@ -24,7 +24,7 @@ fn block(pages: &str, has: &str) -> String {
     format!("{block}\n")
 }
 
-/// Replaces `name = { git = "…" }` by the crate's path in this repository.
+/// Replaces `name = { git = "…" }` with the crate's path in this repository.
 fn with_paths(manifest: &str, root: &Path) -> String {
     let line = |line: &str| match line.split_once(" = { git = ") {
         Some((name, _)) => {

@@ -394,7 +394,7 @@ cuda_std_macros::repeat! {
                     if old == bits { Ok(value) } else { Err(value) }
                 }
 
-                /// Replaces the value by `f(value)`, and returns the previous value. Calls `f`
+                /// Replaces the value with `f(value)`, and returns the previous value. Calls `f`
                 /// again if another thread changes the value in the meantime. 128-bit values
                 /// require `sm_90`.
                 #[inline(always)]

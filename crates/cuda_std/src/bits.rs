@@ -263,7 +263,7 @@ fn map_uninit_words<T: Copy>(
     result.0
 }
 
-/// Freezes a word: replaces uninitialized bits by arbitrary ones. In Rust, only an operand of
+/// Freezes a word: replaces uninitialized bits with arbitrary ones. In Rust, only an operand of
 /// inline assembly has this effect.
 #[inline(always)]
 fn freeze(word: MaybeUninit<u32>) -> u32 {

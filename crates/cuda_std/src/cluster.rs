@@ -25,7 +25,7 @@
 //!
 //! All functions require compute capability 9.0.
 
-use crate::intrinsics::{special, transfer as rows};
+use crate::intrinsics::{special, transfer as raw};
 
 /// Returns the rank of this block in its cluster.
 #[inline(always)]
@@ -60,7 +60,7 @@ pub fn sync() {
 #[inline(always)]
 pub unsafe fn arrive() {
     // SAFETY: the caller's guarantee.
-    unsafe { rows::barrier_cluster_arrive() };
+    unsafe { raw::barrier_cluster_arrive() };
 }
 
 /// Waits until all threads of the cluster have arrived.
@@ -70,7 +70,7 @@ pub unsafe fn arrive() {
 #[inline(always)]
 pub unsafe fn wait() {
     // SAFETY: the caller's guarantee.
-    unsafe { rows::barrier_cluster_wait() };
+    unsafe { raw::barrier_cluster_wait() };
 }
 
 /// Maps a pointer into this block's shared memory to the same offset in the shared memory of
@@ -79,7 +79,7 @@ pub unsafe fn wait() {
 #[inline(always)]
 #[must_use]
 pub fn map_shared<T>(pointer: *mut T, block: u32) -> *mut T {
-    rows::mapa(pointer.cast(), block).cast()
+    raw::mapa(pointer.cast(), block).cast()
 }
 
 /// Maps a reference to a value in this block's shared memory to the corresponding value in another
@@ -100,5 +100,5 @@ pub unsafe fn map_shared_ref<T: Sync>(value: &T, block: u32) -> &T {
 #[inline(always)]
 #[must_use]
 pub fn rank_of<T>(pointer: *const T) -> u32 {
-    rows::getctarank(pointer.cast())
+    raw::getctarank(pointer.cast())
 }

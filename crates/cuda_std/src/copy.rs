@@ -35,7 +35,7 @@
 //! [`begin`] and its groups work on all architectures: before compute capability 8.0 the copy is
 //! synchronous. All other functions require compute capability 9.0.
 
-use crate::intrinsics::transfer as rows;
+use crate::intrinsics::transfer as raw;
 use crate::mbarrier::Mbarrier;
 use crate::session::on_newer;
 
@@ -58,9 +58,9 @@ pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
         unsafe {
             let (to, from) = (to.cast(), from.cast());
             match size_of::<T>() {
-                4 => rows::cp_async_ca_4(to, from),
-                8 => rows::cp_async_ca_8(to, from),
-                _ => rows::cp_async_cg_16(to, from),
+                4 => raw::cp_async_ca_4(to, from),
+                8 => raw::cp_async_ca_8(to, from),
+                _ => raw::cp_async_cg_16(to, from),
             }
         },
         // SAFETY: the caller's guarantee.
@@ -71,19 +71,19 @@ pub unsafe fn begin<T: Copy>(to: *mut T, from: *const T) {
 /// Commits the copies that this thread has started since the last commit as one group.
 #[inline(always)]
 pub fn commit() {
-    on_newer!("sm_80", rows::cp_async_commit_group(), {});
+    on_newer!("sm_80", raw::cp_async_commit_group(), {});
 }
 
 /// Waits until at most the `N` most recent groups of this thread are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait<const N: u32>() {
-    on_newer!("sm_80", rows::cp_async_wait_group::<N>(), {});
+    on_newer!("sm_80", raw::cp_async_wait_group::<N>(), {});
 }
 
 /// Waits for all copies that this thread has started.
 #[inline(always)]
 pub fn wait_all() {
-    on_newer!("sm_80", rows::cp_async_wait_all(), {});
+    on_newer!("sm_80", raw::cp_async_wait_all(), {});
 }
 
 /// Starts a bulk copy from global to shared memory. When it completes, it subtracts `bytes` from
@@ -97,7 +97,7 @@ pub fn wait_all() {
 #[inline(always)]
 pub unsafe fn bulk_in<T>(to: *mut T, from: *const T, bytes: u32, barrier: &Mbarrier) {
     // SAFETY: the caller's guarantee.
-    unsafe { rows::cp_async_bulk_shared_global(to.cast(), from.cast(), bytes, barrier.as_ptr()) }
+    unsafe { raw::cp_async_bulk_shared_global(to.cast(), from.cast(), bytes, barrier.as_ptr()) }
 }
 
 /// Starts a bulk copy from shared to global memory.
@@ -109,32 +109,32 @@ pub unsafe fn bulk_in<T>(to: *mut T, from: *const T, bytes: u32, barrier: &Mbarr
 #[inline(always)]
 pub unsafe fn bulk_out<T>(to: *mut T, from: *const T, bytes: u32) {
     // SAFETY: the caller's guarantee.
-    unsafe { rows::cp_async_bulk_global_shared(to.cast(), from.cast(), bytes) }
+    unsafe { raw::cp_async_bulk_global_shared(to.cast(), from.cast(), bytes) }
 }
 
 /// Commits the bulk copies from shared memory that this thread has started as one group.
 #[inline(always)]
 pub fn commit_bulk() {
-    rows::cp_async_bulk_commit_group();
+    raw::cp_async_bulk_commit_group();
 }
 
 /// Waits until at most the `N` most recent bulk groups are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait_bulk<const N: u32>() {
-    rows::cp_async_bulk_wait_group::<N>();
+    raw::cp_async_bulk_wait_group::<N>();
 }
 
 /// Waits until at most the `N` most recent bulk groups still read their source. `N` is at most 7.
 #[inline(always)]
 pub fn wait_bulk_read<const N: u32>() {
-    rows::cp_async_bulk_wait_group_read::<N>();
+    raw::cp_async_bulk_wait_group_read::<N>();
 }
 
 /// Orders this thread's earlier writes to shared memory before later bulk copies that read it
 /// (`fence.proxy.async`).
 #[inline(always)]
 pub fn fence() {
-    rows::fence_proxy_async_shared();
+    raw::fence_proxy_async_shared();
 }
 
 /// A descriptor of a tensor in global memory and of the boxes to copy. The host creates it as
@@ -195,22 +195,22 @@ cuda_std_macros::repeat! {
             #[inline(always)]
             unsafe fn load(self, map: *const u8, to: *mut u8, barrier: *mut u64) {
                 // SAFETY: the caller's promise.
-                unsafe { rows::cp_async_bulk_tensor_D_shared_global(to, map, self, barrier) }
+                unsafe { raw::cp_async_bulk_tensor_D_shared_global(to, map, self, barrier) }
             }
             #[inline(always)]
             unsafe fn store(self, map: *const u8, from: *const u8) {
                 // SAFETY: the caller's promise.
-                unsafe { rows::cp_async_bulk_tensor_D_global_shared(map, self, from) }
+                unsafe { raw::cp_async_bulk_tensor_D_global_shared(map, self, from) }
             }
             #[inline(always)]
             unsafe fn add(self, map: *const u8, from: *const u8) {
                 // SAFETY: the caller's promise.
-                unsafe { rows::cp_reduce_async_bulk_tensor_D_add(map, self, from) }
+                unsafe { raw::cp_reduce_async_bulk_tensor_D_add(map, self, from) }
             }
             #[inline(always)]
             unsafe fn prefetch(self, map: *const u8) {
                 // SAFETY: the caller's promise.
-                unsafe { rows::cp_async_bulk_prefetch_tensor_D(map, self) }
+                unsafe { raw::cp_async_bulk_prefetch_tensor_D(map, self) }
             }
         }
     }
@@ -255,13 +255,13 @@ cuda_std_macros::repeat! {
             ) {
                 // SAFETY: the caller's guarantee.
                 unsafe {
-                    rows::cp_async_bulk_tensor_D_im2col_shared_global(to, map, self, barrier, offsets);
+                    raw::cp_async_bulk_tensor_D_im2col_shared_global(to, map, self, barrier, offsets);
                 }
             }
             #[inline(always)]
             unsafe fn store_pixels(self, map: *const u8, from: *const u8) {
                 // SAFETY: the caller's promise.
-                unsafe { rows::cp_async_bulk_tensor_D_im2col_global_shared(map, self, from) }
+                unsafe { raw::cp_async_bulk_tensor_D_im2col_global_shared(map, self, from) }
             }
         }
     }
@@ -355,6 +355,6 @@ impl TensorMap {
     #[inline(always)]
     pub fn prefetch(&self) {
         // SAFETY: `self` is a tensor map.
-        unsafe { rows::prefetch_tensormap(self.address()) }
+        unsafe { raw::prefetch_tensormap(self.address()) }
     }
 }

@@ -263,7 +263,7 @@ pub(crate) trait Word: Copy {
 
 /// A type that the host's atomic operations support.
 pub(crate) trait Atom: Copy + PartialEq {
-    /// Replaces the value by `f(value)`, and returns the old value.
+    /// Replaces the value with `f(value)`, and returns the old value.
     ///
     /// # Safety
     /// `at` must be valid and aligned for atomic operations.
@@ -349,8 +349,8 @@ pub(crate) unsafe fn load<T: Atom>(at: *const T) -> T {
     unsafe { T::load(at) }
 }
 
-/// Replaces the value of an atomic by `f(value)`, and returns the old value. Like [`load`], it lets
-/// other threads run.
+/// Replaces the value of an atomic with `f(value)`, and returns the old value. Like [`load`], it
+/// lets other threads run.
 ///
 /// # Safety
 /// As for [`Atom::update`].

@@ -30,7 +30,7 @@ use core::ops::{Add, Div, Mul, Neg, Sub};
 #[cfg_attr(target_arch = "nvptx64", allow(unused_imports))]
 use crate::float::GpuFloat;
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
-use crate::intrinsics::half as rows;
+use crate::intrinsics::half as raw;
 
 /// A float format of 16 bits or less: the widths of exponent and fraction, and its special values.
 #[derive(Clone, Copy)]
@@ -204,7 +204,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn from_f32(value: f32) -> Self {
-                half!(@on $from, Self(rows::$from(value)), Self($format.narrow(f64::from(value)) as u16))
+                half!(@on $from, Self(raw::$from(value)), Self($format.narrow(f64::from(value)) as u16))
             }
 
             /// Converts from `f64`, rounding to nearest, ties to even.
@@ -218,7 +218,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn to_f32(self) -> f32 {
-                half!(@on $to, rows::$to(self.0), $format.widen(self.0.into()))
+                half!(@on $to, raw::$to(self.0), $format.widen(self.0.into()))
             }
 
             /// Returns whether the number is NaN.
@@ -239,16 +239,26 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn mul_add(self, b: Self, c: Self) -> Self {
-                half!(@if $fused, Self(rows::$fma(self.0, b.0, c.0)),
+                half!(@if $fused, Self(raw::$fma(self.0, b.0, c.0)),
                     Self::from_f64(sum_to_odd(self.to_f32(), b.to_f32(), c.to_f32())))
             }
 
             /// Returns `self * b + c`, rounded once, or 0 if the result is negative. A NaN result
             /// is the canonical NaN.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use cuda_std::half::F16;
+            ///
+            /// let (a, b) = (F16::from_f32(2.0), F16::from_f32(-3.0));
+            /// assert_eq!(a.mul_add_relu(b, F16::ONE), F16::ZERO);
+            /// assert_eq!(a.mul_add_relu(-b, F16::ONE).to_f32(), 7.0);
+            /// ```
             #[inline]
             #[must_use]
             pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
-                half!(@if "sm_80", Self(rows::$relu(self.0, b.0, c.0)), {
+                half!(@if "sm_80", Self(raw::$relu(self.0, b.0, c.0)), {
                     let sum = self.mul_add(b, c);
                     if sum.is_nan() {
                         Self::NAN
@@ -265,7 +275,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn min(self, other: Self) -> Self {
-                half!(@if $extremes, Self(rows::$min(self.0, other.0)), self.extreme(other, false))
+                half!(@if $extremes, Self(raw::$min(self.0, other.0)), self.extreme(other, false))
             }
 
             /// Returns the maximum. If one operand is NaN, returns the other; -0.0 is less than
@@ -273,7 +283,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn max(self, other: Self) -> Self {
-                half!(@if $extremes, Self(rows::$max(self.0, other.0)), self.extreme(other, true))
+                half!(@if $extremes, Self(raw::$max(self.0, other.0)), self.extreme(other, true))
             }
 
             #[allow(dead_code)]
@@ -295,7 +305,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn exp2_approx(self) -> Self {
-                half!(@if $approximate, Self(rows::$ex2(self.0)),
+                half!(@if $approximate, Self(raw::$ex2(self.0)),
                     Self::from_f32(GpuFloat::exp2(self.to_f32())))
             }
 
@@ -304,7 +314,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn tanh_approx(self) -> Self {
-                half!(@if $approximate, Self(rows::$tanh(self.0)),
+                half!(@if $approximate, Self(raw::$tanh(self.0)),
                     Self::from_f32(GpuFloat::tanh(self.to_f32())))
             }
         }
@@ -433,7 +443,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn mul_add(self, b: Self, c: Self) -> Self {
-                half!(@if $fused, Self(rows::$fma2(self.0, b.0, c.0)), Self::new(
+                half!(@if $fused, Self(raw::$fma2(self.0, b.0, c.0)), Self::new(
                     self.low().mul_add(b.low(), c.low()),
                     self.high().mul_add(b.high(), c.high()),
                 ))
@@ -444,7 +454,7 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn mul_add_relu(self, b: Self, c: Self) -> Self {
-                half!(@if "sm_80", Self(rows::$relu2(self.0, b.0, c.0)), Self::new(
+                half!(@if "sm_80", Self(raw::$relu2(self.0, b.0, c.0)), Self::new(
                     self.low().mul_add_relu(b.low(), c.low()),
                     self.high().mul_add_relu(b.high(), c.high()),
                 ))
@@ -454,28 +464,28 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn min(self, other: Self) -> Self {
-                half!(@if $extremes, Self(rows::$min2(self.0, other.0)), self.each(other, $ty::min))
+                half!(@if $extremes, Self(raw::$min2(self.0, other.0)), self.each(other, $ty::min))
             }
 
             #[doc = concat!("Returns the maximums, as [`", stringify!($ty), "::max`] does.")]
             #[inline]
             #[must_use]
             pub fn max(self, other: Self) -> Self {
-                half!(@if $extremes, Self(rows::$max2(self.0, other.0)), self.each(other, $ty::max))
+                half!(@if $extremes, Self(raw::$max2(self.0, other.0)), self.each(other, $ty::max))
             }
 
             /// Returns 2 raised to the power of each number, as the scalar method does.
             #[inline]
             #[must_use]
             pub fn exp2_approx(self) -> Self {
-                half!(@if $approximate, Self(rows::$ex22(self.0)), self.each(self, |x, _| x.exp2_approx()))
+                half!(@if $approximate, Self(raw::$ex22(self.0)), self.each(self, |x, _| x.exp2_approx()))
             }
 
             /// Returns the hyperbolic tangent of each number, as the scalar method does.
             #[inline]
             #[must_use]
             pub fn tanh_approx(self) -> Self {
-                half!(@if $approximate, Self(rows::$tanh2(self.0)), self.each(self, |x, _| x.tanh_approx()))
+                half!(@if $approximate, Self(raw::$tanh2(self.0)), self.each(self, |x, _| x.tanh_approx()))
             }
         }
 
@@ -530,7 +540,7 @@ macro_rules! half {
             // once.
             #[inline]
             fn $name(self, other: Self) -> Self {
-                half!(@if $arch, Self(rows::$row(self.0, other.0)),
+                half!(@if $arch, Self(raw::$row(self.0, other.0)),
                     Self::from_f32($trait::$name(self.to_f32(), other.to_f32())))
             }
         }
@@ -540,7 +550,7 @@ macro_rules! half {
             type Output = Self;
             #[inline]
             fn $name(self, other: Self) -> Self {
-                half!(@if $arch, Self(rows::$row(self.0, other.0)),
+                half!(@if $arch, Self(raw::$row(self.0, other.0)),
                     self.each(other, |a, b| $trait::$name(a, b)))
             }
         }

@@ -37,7 +37,7 @@
 
 use core::cell::UnsafeCell;
 
-use crate::intrinsics::transfer as rows;
+use crate::intrinsics::transfer as raw;
 use crate::session::on_newer;
 
 /// A barrier in shared memory.
@@ -56,7 +56,7 @@ impl Phase {
     #[inline(always)]
     #[must_use]
     pub fn pending(self) -> u32 {
-        rows::mbarrier_pending_count(self.0)
+        raw::mbarrier_pending_count(self.0)
     }
 }
 
@@ -77,7 +77,7 @@ impl Mbarrier {
     #[inline(always)]
     pub unsafe fn init(this: *mut Mbarrier, count: u32) {
         // SAFETY: the caller's guarantee.
-        unsafe { rows::mbarrier_init(this.cast(), count) }
+        unsafe { raw::mbarrier_init(this.cast(), count) }
     }
 
     /// Invalidates a barrier, so that its memory can be reused.
@@ -87,21 +87,21 @@ impl Mbarrier {
     #[inline(always)]
     pub unsafe fn invalidate(this: *mut Mbarrier) {
         // SAFETY: the caller's guarantee.
-        unsafe { rows::mbarrier_inval(this.cast()) }
+        unsafe { raw::mbarrier_inval(this.cast()) }
     }
 
     /// Arrives. This thread's earlier writes are visible to threads that have waited for the phase.
     #[inline(always)]
     pub fn arrive(&self) -> Phase {
         // SAFETY: a reference points to an initialized barrier.
-        Phase(unsafe { rows::mbarrier_arrive(self.word()) })
+        Phase(unsafe { raw::mbarrier_arrive(self.word()) })
     }
 
     /// Arrives, and reduces the arrivals that later phases expect by one.
     #[inline(always)]
     pub fn arrive_and_drop(&self) -> Phase {
         // SAFETY: as above.
-        Phase(unsafe { rows::mbarrier_arrive_drop(self.word()) })
+        Phase(unsafe { raw::mbarrier_arrive_drop(self.word()) })
     }
 
     /// Returns whether the phase has completed.
@@ -109,7 +109,7 @@ impl Mbarrier {
     #[must_use]
     pub fn is_over(&self, phase: Phase) -> bool {
         // SAFETY: as above.
-        unsafe { rows::mbarrier_test_wait(self.word(), phase.0) }
+        unsafe { raw::mbarrier_test_wait(self.word(), phase.0) }
     }
 
     /// Returns whether the phase of this parity has completed. The parity of the first phase is
@@ -118,7 +118,7 @@ impl Mbarrier {
     #[must_use]
     pub fn is_parity_over(&self, odd: bool) -> bool {
         // SAFETY: as above.
-        unsafe { rows::mbarrier_test_wait_parity(self.word(), odd.into()) }
+        unsafe { raw::mbarrier_test_wait_parity(self.word(), odd.into()) }
     }
 
     /// Waits until a phase has completed.
@@ -127,7 +127,7 @@ impl Mbarrier {
         on_newer!(
             "sm_90",
             // SAFETY: as above.
-            while !unsafe { rows::mbarrier_try_wait_cta(self.word(), phase.0) } {},
+            while !unsafe { raw::mbarrier_try_wait_cta(self.word(), phase.0) } {},
             while !self.is_over(phase) {}
         );
     }
@@ -139,7 +139,7 @@ impl Mbarrier {
         on_newer!(
             "sm_90",
             // SAFETY: as above.
-            while !unsafe { rows::mbarrier_try_wait_parity_cta(self.word(), odd.into()) } {},
+            while !unsafe { raw::mbarrier_try_wait_parity_cta(self.word(), odd.into()) } {},
             while !self.is_parity_over(odd) {}
         );
     }
@@ -148,7 +148,7 @@ impl Mbarrier {
     #[inline(always)]
     pub fn wait_parity_cluster(&self, odd: bool) {
         // SAFETY: as above.
-        while !unsafe { rows::mbarrier_try_wait_parity_cluster(self.word(), odd.into()) } {}
+        while !unsafe { raw::mbarrier_try_wait_parity_cluster(self.word(), odd.into()) } {}
     }
 
     /// Arrives, and waits until the phase has completed.
@@ -161,14 +161,14 @@ impl Mbarrier {
     #[inline(always)]
     pub fn expect(&self, bytes: u32) {
         // SAFETY: as above.
-        unsafe { rows::mbarrier_expect_tx(self.word(), bytes) }
+        unsafe { raw::mbarrier_expect_tx(self.word(), bytes) }
     }
 
     /// Increases the number of bytes that the current phase expects, and arrives.
     #[inline(always)]
     pub fn arrive_expect(&self, bytes: u32) -> Phase {
         // SAFETY: as above.
-        Phase(unsafe { rows::mbarrier_arrive_expect_tx(self.word(), bytes) })
+        Phase(unsafe { raw::mbarrier_arrive_expect_tx(self.word(), bytes) })
     }
 
     /// Arrives when all copies that this thread has started with
@@ -177,7 +177,7 @@ impl Mbarrier {
     #[inline(always)]
     pub fn arrive_after_copies(&self) {
         // SAFETY: as above.
-        unsafe { rows::cp_async_mbarrier_arrive_noinc(self.word()) }
+        unsafe { raw::cp_async_mbarrier_arrive_noinc(self.word()) }
     }
 
     /// Arrives at the corresponding barrier of another block of the cluster.
@@ -187,20 +187,20 @@ impl Mbarrier {
     /// not have exited.
     #[inline(always)]
     pub unsafe fn arrive_at(&self, block: u32) {
-        let there = rows::mapa(self.word().cast(), block);
+        let there = raw::mapa(self.word().cast(), block);
         // SAFETY: the caller's guarantee.
-        unsafe { rows::mbarrier_arrive_release_cluster_remote(there.cast(), 1) }
+        unsafe { raw::mbarrier_arrive_release_cluster_remote(there.cast(), 1) }
     }
 
     /// Makes the initialization of barriers visible to asynchronous copies and to other blocks of
     /// the cluster.
     #[inline(always)]
     pub fn fence_init() {
-        rows::fence_mbarrier_init();
-        rows::fence_proxy_async();
+        raw::fence_mbarrier_init();
+        raw::fence_proxy_async();
     }
 
-    /// Returns a pointer to the barrier's 64-bit word, as intrinsics take it.
+    /// Returns a pointer to the barrier's 64-bit word, as raw take it.
     #[inline(always)]
     #[must_use]
     pub fn as_ptr(&self) -> *mut u64 {

@@ -56,6 +56,15 @@ macro_rules! minifloat {
 
             /// Converts from `f32`, rounding to nearest, ties to even. Values that are too large
             /// become the largest value.
+            ///
+            /// # Examples
+            ///
+            /// ```
+            /// use cuda_std::minifloat::E4m3;
+            ///
+            /// assert_eq!(E4m3::from_f32(17.0).to_f32(), 16.0); // 4 significant bits
+            /// assert_eq!(E4m3::from_f32(1e9).to_f32(), 448.0); // the largest value
+            /// ```
             #[inline]
             #[must_use]
             pub const fn from_f32(value: f32) -> Self {

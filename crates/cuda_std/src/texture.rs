@@ -28,7 +28,7 @@
 
 use core::marker::PhantomData;
 
-use crate::intrinsics::texture as rows;
+use crate::intrinsics::texture as raw;
 
 /// An element of a texture: the first one, two or four of the four components that an instruction
 /// returns.
@@ -54,7 +54,7 @@ mod sealed {
 
 /// The instructions for each component type.
 mod numbers {
-    use super::rows;
+    use super::raw;
 
     /// The texture instructions for a component type.
     pub trait Fetch: Sized {
@@ -105,101 +105,101 @@ mod numbers {
                     // returns zeros; `tex.2d` reads the array's only row. Only arrays have a height
                     // that is not zero.
                     unsafe {
-                        match rows::txq_height(texture) {
-                            0 => rows::tex_1d_TY_s32(texture, x),
-                            _ => rows::tex_2d_TY_s32(texture, [x[0], 0]),
+                        match raw::txq_height(texture) {
+                            0 => raw::tex_1d_TY_s32(texture, x),
+                            _ => raw::tex_2d_TY_s32(texture, [x[0], 0]),
                         }
                     }
                 }
                 #[inline(always)]
                 fn fetch_2(texture: u64, x: [i32; 2]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_2d_TY_s32(texture, x) }
+                    unsafe { raw::tex_2d_TY_s32(texture, x) }
                 }
                 #[inline(always)]
                 fn fetch_3(texture: u64, x: [i32; 3]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_3d_TY_s32(texture, x) }
+                    unsafe { raw::tex_3d_TY_s32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_1(texture: u64, x: [f32; 1]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_1d_TY_f32(texture, x) }
+                    unsafe { raw::tex_1d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_2(texture: u64, x: [f32; 2]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_2d_TY_f32(texture, x) }
+                    unsafe { raw::tex_2d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn sample_3(texture: u64, x: [f32; 3]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_3d_TY_f32(texture, x) }
+                    unsafe { raw::tex_3d_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn level_1(texture: u64, x: [f32; 1], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_1d_TY_f32(texture, x, level) }
+                    unsafe { raw::tex_level_1d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn level_2(texture: u64, x: [f32; 2], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_2d_TY_f32(texture, x, level) }
+                    unsafe { raw::tex_level_2d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn level_3(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_3d_TY_f32(texture, x, level) }
+                    unsafe { raw::tex_level_3d_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn gradients_1(texture: u64, x: [f32; 1], dx: [f32; 1], dy: [f32; 1]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_grad_1d_TY_f32(texture, x, dx, dy) }
+                    unsafe { raw::tex_grad_1d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn gradients_2(texture: u64, x: [f32; 2], dx: [f32; 2], dy: [f32; 2]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_grad_2d_TY_f32(texture, x, dx, dy) }
+                    unsafe { raw::tex_grad_2d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn gradients_3(texture: u64, x: [f32; 3], dx: [f32; 3], dy: [f32; 3]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_grad_3d_TY_f32(texture, x, dx, dy) }
+                    unsafe { raw::tex_grad_3d_TY_f32(texture, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn layer1(texture: u64, layer: u32, x: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_a1d_TY_f32(texture, layer, x) }
+                    unsafe { raw::tex_a1d_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn layer2(texture: u64, layer: u32, x: [f32; 2]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_a2d_TY_f32(texture, layer, x) }
+                    unsafe { raw::tex_a2d_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn fetch_layer1(texture: u64, layer: u32, x: i32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_a2d_TY_s32(texture, layer, [x, 0]) }
+                    unsafe { raw::tex_a2d_TY_s32(texture, layer, [x, 0]) }
                 }
                 #[inline(always)]
                 fn fetch_layer2(texture: u64, layer: u32, x: [i32; 2]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_a2d_TY_s32(texture, layer, x) }
+                    unsafe { raw::tex_a2d_TY_s32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn layer1_level(texture: u64, layer: u32, x: f32, level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_a1d_TY_f32(texture, layer, x, level) }
+                    unsafe { raw::tex_level_a1d_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn layer2_level(texture: u64, layer: u32, x: [f32; 2], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_a2d_TY_f32(texture, layer, x, level) }
+                    unsafe { raw::tex_level_a2d_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn layer1_gradients(texture: u64, layer: u32, x: f32, dx: f32, dy: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_grad_a1d_TY_f32(texture, layer, x, [dx], [dy]) }
+                    unsafe { raw::tex_grad_a1d_TY_f32(texture, layer, x, [dx], [dy]) }
                 }
                 #[inline(always)]
                 fn layer2_gradients(
@@ -210,35 +210,35 @@ mod numbers {
                     dy: [f32; 2],
                 ) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_grad_a2d_TY_f32(texture, layer, x, dx, dy) }
+                    unsafe { raw::tex_grad_a2d_TY_f32(texture, layer, x, dx, dy) }
                 }
                 #[inline(always)]
                 fn cube_level(texture: u64, x: [f32; 3], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_cube_TY_f32(texture, x, level) }
+                    unsafe { raw::tex_level_cube_TY_f32(texture, x, level) }
                 }
                 #[inline(always)]
                 fn cube_layer_level(texture: u64, layer: u32, x: [f32; 3], level: f32) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_level_acube_TY_f32(texture, layer, x, level) }
+                    unsafe { raw::tex_level_acube_TY_f32(texture, layer, x, level) }
                 }
                 #[inline(always)]
                 fn cube(texture: u64, x: [f32; 3]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_cube_TY_f32(texture, x) }
+                    unsafe { raw::tex_cube_TY_f32(texture, x) }
                 }
                 #[inline(always)]
                 fn cube_layer(texture: u64, layer: u32, x: [f32; 3]) -> [Self; 4] {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::tex_acube_TY_f32(texture, layer, x) }
+                    unsafe { raw::tex_acube_TY_f32(texture, layer, x) }
                 }
                 #[inline(always)]
                 fn gather(texture: u64, x: [f32; 2], component: u32) -> [Self; 4] {
                     match component {
-                        0 => unsafe { rows::tld4_r_2d_TY_f32(texture, x) },
-                        1 => unsafe { rows::tld4_g_2d_TY_f32(texture, x) },
-                        2 => unsafe { rows::tld4_b_2d_TY_f32(texture, x) },
-                        _ => unsafe { rows::tld4_a_2d_TY_f32(texture, x) },
+                        0 => unsafe { raw::tld4_r_2d_TY_f32(texture, x) },
+                        1 => unsafe { raw::tld4_g_2d_TY_f32(texture, x) },
+                        2 => unsafe { raw::tld4_b_2d_TY_f32(texture, x) },
+                        _ => unsafe { raw::tld4_a_2d_TY_f32(texture, x) },
                     }
                 }
             }
@@ -429,7 +429,7 @@ macro_rules! sizes {
             #[must_use]
             pub fn width(self) -> u32 {
                 // SAFETY: the handle is the host's.
-                unsafe { rows::$width(self.0) }
+                unsafe { raw::$width(self.0) }
             }
 
             /// Returns the number of elements along the second dimension.
@@ -437,7 +437,7 @@ macro_rules! sizes {
             #[must_use]
             pub fn height(self) -> u32 {
                 // SAFETY: the handle is the host's.
-                unsafe { rows::$height(self.0) }
+                unsafe { raw::$height(self.0) }
             }
 
             #[doc = $doc]
@@ -454,14 +454,14 @@ macro_rules! sizes {
 // depth. Queries for the array size by name do not load.
 sizes! {
     Texture txq_width txq_height,
-        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { rows::txq_depth(handle) };
+        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { raw::txq_depth(handle) };
     LayeredTexture txq_width txq_height, "Returns the number of layers." layers = |handle, dimensions| {
-        if dimensions == 1 { unsafe { rows::txq_height(handle) } } else { unsafe { rows::txq_depth(handle) } }
+        if dimensions == 1 { unsafe { raw::txq_height(handle) } } else { unsafe { raw::txq_depth(handle) } }
     };
     Surface suq_width suq_height,
-        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { rows::suq_depth(handle) };
+        "Returns the number of elements along the third dimension." depth = |handle, _| unsafe { raw::suq_depth(handle) };
     LayeredSurface suq_width suq_height, "Returns the number of layers." layers = |handle, dimensions| {
-        if dimensions == 1 { unsafe { rows::suq_height(handle) } } else { unsafe { rows::suq_depth(handle) } }
+        if dimensions == 1 { unsafe { raw::suq_height(handle) } } else { unsafe { raw::suq_depth(handle) } }
     };
 }
 
@@ -474,9 +474,9 @@ macro_rules! level_sizes {
             #[must_use]
             pub fn level_size(self, level: u32) -> [u32; D] {
                 core::array::from_fn(|dimension| match dimension {
-                    0 => unsafe { rows::txq_level_width(self.0, level) },
-                    1 => unsafe { rows::txq_level_height(self.0, level) },
-                    _ => unsafe { rows::txq_level_depth(self.0, level) },
+                    0 => unsafe { raw::txq_level_width(self.0, level) },
+                    1 => unsafe { raw::txq_level_height(self.0, level) },
+                    _ => unsafe { raw::txq_level_depth(self.0, level) },
                 })
             }
         }
@@ -492,7 +492,7 @@ macro_rules! cube_sizes {
             #[must_use]
             pub fn width(self) -> u32 {
                 // SAFETY: the handle is the host's.
-                unsafe { rows::txq_width(self.0) }
+                unsafe { raw::txq_width(self.0) }
             }
 
             /// Returns the number of elements along an edge of a mip level, or 0 for levels that do
@@ -501,7 +501,7 @@ macro_rules! cube_sizes {
             #[must_use]
             pub fn level_width(self, level: u32) -> u32 {
                 // SAFETY: the handle is the host's.
-                unsafe { rows::txq_level_width(self.0, level) }
+                unsafe { raw::txq_level_width(self.0, level) }
             }
         }
     )*};
@@ -514,7 +514,7 @@ impl<T> LayeredCubeTexture<T> {
     #[must_use]
     pub fn layers(self) -> u32 {
         // SAFETY: the handle is the host's.
-        unsafe { rows::txq_depth(self.0) }
+        unsafe { raw::txq_depth(self.0) }
     }
 }
 
@@ -620,7 +620,7 @@ pub trait Cell: Copy + surfaces::Access {}
 /// The instructions for each element type. The parentheses in the list group its items.
 #[allow(unused_parens)]
 mod surfaces {
-    use super::rows;
+    use super::raw;
 
     pub trait Access: Sized {
         fn read_1(surface: u64, x: [i32; 1]) -> Self;
@@ -652,57 +652,57 @@ mod surfaces {
                 #[inline(always)]
                 fn read_1(surface: u64, [x]: [i32; 1]) -> $ty {
                     // SAFETY: the handle is the host's.
-                    let $bits = unsafe { rows::$read_1(surface, [offset::<$size>(x)]) };
+                    let $bits = unsafe { raw::$read_1(surface, [offset::<$size>(x)]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_2(surface: u64, [x, y]: [i32; 2]) -> $ty {
                     // SAFETY: the handle is the host's.
-                    let $bits = unsafe { rows::$read_2(surface, [offset::<$size>(x), y]) };
+                    let $bits = unsafe { raw::$read_2(surface, [offset::<$size>(x), y]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_3(surface: u64, [x, y, z]: [i32; 3]) -> $ty {
                     // SAFETY: the handle is the host's.
-                    let $bits = unsafe { rows::$read_3(surface, [offset::<$size>(x), y, z]) };
+                    let $bits = unsafe { raw::$read_3(surface, [offset::<$size>(x), y, z]) };
                     $from
                 }
                 #[inline(always)]
                 fn read_layer_1(surface: u64, layer: u32, [x]: [i32; 1]) -> $ty {
                     // SAFETY: the handle is the host's.
-                    let $bits = unsafe { rows::$read_a1(surface, layer, offset::<$size>(x)) };
+                    let $bits = unsafe { raw::$read_a1(surface, layer, offset::<$size>(x)) };
                     $from
                 }
                 #[inline(always)]
                 fn read_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2]) -> $ty {
                     // SAFETY: the handle is the host's.
-                    let $bits = unsafe { rows::$read_a2(surface, layer, [offset::<$size>(x), y]) };
+                    let $bits = unsafe { raw::$read_a2(surface, layer, [offset::<$size>(x), y]) };
                     $from
                 }
                 #[inline(always)]
                 fn write_1(surface: u64, [x]: [i32; 1], $value: $ty) {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::$write_1(surface, [offset::<$size>(x)], $to) };
+                    unsafe { raw::$write_1(surface, [offset::<$size>(x)], $to) };
                 }
                 #[inline(always)]
                 fn write_2(surface: u64, [x, y]: [i32; 2], $value: $ty) {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::$write_2(surface, [offset::<$size>(x), y], $to) };
+                    unsafe { raw::$write_2(surface, [offset::<$size>(x), y], $to) };
                 }
                 #[inline(always)]
                 fn write_3(surface: u64, [x, y, z]: [i32; 3], $value: $ty) {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::$write_3(surface, [offset::<$size>(x), y, z], $to) };
+                    unsafe { raw::$write_3(surface, [offset::<$size>(x), y, z], $to) };
                 }
                 #[inline(always)]
                 fn write_layer_1(surface: u64, layer: u32, [x]: [i32; 1], $value: $ty) {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::$write_a1(surface, layer, offset::<$size>(x), $to) };
+                    unsafe { raw::$write_a1(surface, layer, offset::<$size>(x), $to) };
                 }
                 #[inline(always)]
                 fn write_layer_2(surface: u64, layer: u32, [x, y]: [i32; 2], $value: $ty) {
                     // SAFETY: the handle is the host's.
-                    unsafe { rows::$write_a2(surface, layer, [offset::<$size>(x), y], $to) };
+                    unsafe { raw::$write_a2(surface, layer, [offset::<$size>(x), y], $to) };
                 }
             }
         )*};
@@ -782,6 +782,6 @@ impl Surface<u32, 2> {
     #[inline(always)]
     pub fn add(self, [x, y]: [i32; 2], value: u32) {
         // SAFETY: the handle is the host's.
-        unsafe { rows::sured_2d_add_u32_zero(self.0, [surfaces::offset::<4>(x), y], value) };
+        unsafe { raw::sured_2d_add_u32_zero(self.0, [surfaces::offset::<4>(x), y], value) };
     }
 }

@@ -7,7 +7,7 @@
 //! # #[cfg(feature = "wgmma")] mod m {
 //! use cuda_std::copy;
 //! use cuda_std::half::F16;
-//! use cuda_std::intrinsics::wgmma as rows;
+//! use cuda_std::intrinsics::wgmma as raw;
 //! use cuda_std::prelude::*;
 //! use cuda_std::wgmma::{self, Descriptor, Swizzle};
 //!
@@ -29,7 +29,7 @@
 //!         let b = Descriptor::new(tile_b.cast::<F16>(), 128, 256, Swizzle::None);
 //!         let mut sum = [0.0; 4];
 //!         wgmma::fence();
-//!         rows::wgmma_m64_n8_k16_f32_f16_f16::<1, 1, 0, 0>(&mut sum, a.bits(), b.bits(), false);
+//!         raw::wgmma_m64_n8_k16_f32_f16_f16::<1, 1, 0, 0>(&mut sum, a.bits(), b.bits(), false);
 //!         wgmma::commit();
 //!         wgmma::wait::<0>();
 //!         for index in 0..4 {
@@ -46,7 +46,7 @@
 //! All 128 threads of a warpgroup execute these functions together. The registers of D must not be
 //! accessed between a product and the wait for it.
 
-use crate::intrinsics::wgmma as rows;
+use crate::intrinsics::wgmma as raw;
 
 /// How 16-byte units of a matrix's rows are permuted (swizzled) in shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl Descriptor {
     #[must_use]
     pub unsafe fn new<T>(start: *const T, leading: u32, stride: u32, swizzle: Swizzle) -> Self {
         // SAFETY: the caller's guarantee.
-        let start = unsafe { rows::wgmma_address(start.cast()) };
+        let start = unsafe { raw::wgmma_address(start.cast()) };
         Self::from_address(start, leading, stride, swizzle)
     }
 
@@ -119,19 +119,19 @@ impl Descriptor {
 /// (`wgmma.fence`).
 #[inline(always)]
 pub fn fence() {
-    rows::wgmma_fence();
+    raw::wgmma_fence();
 }
 
 /// Commits the preceding products as one group.
 #[inline(always)]
 pub fn commit() {
-    rows::wgmma_commit_group();
+    raw::wgmma_commit_group();
 }
 
 /// Waits until at most the `N` most recent groups are pending. `N` is at most 7.
 #[inline(always)]
 pub fn wait<const N: u32>() {
-    rows::wgmma_wait_group::<N>();
+    raw::wgmma_wait_group::<N>();
 }
 
 /// Returns row and column of the 32-bit element of D with index `index` in thread `thread` of the

@@ -62,7 +62,7 @@ impl VisitMut for ImplTypes {
     }
 }
 
-/// Replaces each `impl` type in the parameters by a type parameter, and makes all type parameters
+/// Replaces each `impl` type in the parameters with a type parameter, and makes all type parameters
 /// `'static`: the host finds an instance by its types' `TypeId`s.
 pub fn normalize(signature: &mut Signature) {
     struct Namer<'a>(&'a str, Vec<TypeParam>);

@@ -72,11 +72,11 @@ static EMULATOR: OnceLock<CudaResult<Api>> = OnceLock::new();
 static DEFAULT: RwLock<Option<Backend>> = RwLock::new(None);
 
 /// Records a fault of the context that is current on this thread. Set by the first context.
-static NOTE_FAULT: OnceLock<fn(CUresult)> = OnceLock::new();
+static RECORD_FAULT: OnceLock<fn(CUresult)> = OnceLock::new();
 
 /// Sets the function that [`Api::check`] calls for a result code that means a lost context.
-pub(crate) fn on_fault(note_fault: fn(CUresult)) {
-    let _ = NOTE_FAULT.set(note_fault);
+pub(crate) fn on_fault(record_fault: fn(CUresult)) {
+    let _ = RECORD_FAULT.set(record_fault);
 }
 
 /// Makes `backend` the default of functions without a context, such as `Device::get_device`.
@@ -162,9 +162,9 @@ impl Api {
             return Ok(());
         }
         if CudaError::from_raw(result).is_some_and(CudaError::is_sticky)
-            && let Some(note_fault) = NOTE_FAULT.get()
+            && let Some(record_fault) = RECORD_FAULT.get()
         {
-            note_fault(result);
+            record_fault(result);
         }
         Err(self.error(result, doing()))
     }

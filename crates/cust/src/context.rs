@@ -33,11 +33,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 use cust_raw::{CUcontext, CUfunc_cache, CUlimit, CUresult};
 
 use crate::backend::{Api, Backend, on_fault, set_default};
-use crate::bound;
+use crate::bound_context;
 use crate::device::{Device, DeviceAttribute};
 use crate::error::{CudaError, CudaResult, Error};
 use crate::host_call::release_stream;
-use crate::waiting::Waiting;
+use crate::waker::Waiting;
 
 /// The size of the largest log that the driver returns.
 const LOG_BYTES: usize = 25_600;
@@ -221,7 +221,8 @@ static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
 thread_local! {
     /// The context that this thread made current.
     static CURRENT: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
-    /// The context whose address `bound` has. The weak reference prevents reuse of the address.
+    /// The context whose address `bound_context` has. The weak reference prevents reuse of the
+    /// address.
     static BOUND_TO: RefCell<Weak<ContextInner>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -267,7 +268,7 @@ impl Context {
             extensions: Default::default(),
         });
         alive.insert(key, Arc::downgrade(&inner));
-        on_fault(note_lost);
+        on_fault(record_lost);
         run_at_exit();
         Ok(Context { inner })
     }
@@ -662,8 +663,8 @@ impl Context {
         // SAFETY: the context is alive as long as `self`.
         let result = unsafe { api.driver.cuCtxSetCurrent(self.inner.raw) };
         self.check(result, || "making the context current".to_owned())?;
-        if bound::get() != self.address() {
-            self.note_bound();
+        if bound_context::get() != self.address() {
+            self.record_bound();
         }
         Ok(api)
     }
@@ -684,7 +685,7 @@ impl Context {
     pub(crate) fn check(&self, result: CUresult, doing: impl FnOnce() -> String) -> CudaResult<()> {
         match CudaError::from_raw(result) {
             None => return Ok(()),
-            Some(code) if code.is_sticky() => self.note_lost(result),
+            Some(code) if code.is_sticky() => self.record_lost(result),
             Some(_) => {}
         }
         Err(self.api().error(result, doing()))
@@ -692,13 +693,13 @@ impl Context {
 
     /// Records that this crate made the context current in the driver for this thread.
     #[cold]
-    fn note_bound(&self) {
+    fn record_bound(&self) {
         let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
-        bound::set(self.address());
+        bound_context::set(self.address());
     }
 
     /// Records that a fault has lost the context.
-    fn note_lost(&self, code: CUresult) {
+    fn record_lost(&self, code: CUresult) {
         let lost = &self.inner.lost;
         let _ = lost.compare_exchange(0, code.0, Ordering::SeqCst, Ordering::SeqCst);
         self.finish_waiting(code);
@@ -714,7 +715,7 @@ impl Context {
 
     /// Records a future that waits for the driver's callback, so that it finishes if the context
     /// is lost or destroyed.
-    pub(crate) fn note_waiting(&self, future: &Arc<Waiting>) {
+    pub(crate) fn record_waiting(&self, future: &Arc<Waiting>) {
         let mut waiting = lock(&self.inner.waiting);
         waiting.retain(|known| known.strong_count() > 0);
         waiting.push(Arc::downgrade(future));
@@ -727,7 +728,7 @@ impl Context {
     /// library may have changed the current context since.
     #[inline]
     pub(crate) fn bind_for_launch(&self) -> CudaResult<(&'static Api, bool)> {
-        if bound::get() == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
+        if bound_context::get() == self.address() && !self.inner.destroyed.load(Ordering::Relaxed) {
             return Ok((self.api(), false));
         }
         Ok((self.bind()?, true))
@@ -851,10 +852,10 @@ fn run_at_exit() {
 
 /// Records that the context that this crate last made current for this thread is lost.
 #[cold]
-fn note_lost(code: CUresult) {
+fn record_lost(code: CUresult) {
     let bound = BOUND_TO.try_with(|bound| bound.borrow().upgrade());
     if let Ok(Some(inner)) = bound {
-        Context { inner }.note_lost(code);
+        Context { inner }.record_lost(code);
     }
 }
 

@@ -243,7 +243,9 @@ pub enum Error {
 
     /// The closure that fills the body of a conditional node replaced its graph by another one.
     /// Neither graph can be used afterwards.
-    #[error("the closure that fills the body of a conditional node replaced the graph by another")]
+    #[error(
+        "the closure that fills the body of a conditional node replaced the graph with another"
+    )]
     GraphExchanged,
 
     /// A condition of the graph has no conditional node, so the driver would reject the graph.

@@ -336,7 +336,7 @@ impl Stream {
             if let Some((stream, number)) = &mark.at
                 && !self.inner().is_capturing()
             {
-                self.inner().note_seen(stream, *number);
+                self.inner().record_seen(stream, *number);
             }
             Ok(())
         })

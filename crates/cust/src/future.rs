@@ -53,7 +53,7 @@ use crate::error::CudaResult;
 use crate::event::Event;
 use crate::report::Waited;
 use crate::stream::{Stream, StreamInner};
-use crate::waiting::Waiting;
+use crate::waker::Waiting;
 
 /// A future that completes when the work that was pending in a stream, or before an event, is
 /// complete. Its output is the result of `synchronize` of the same object.
@@ -120,7 +120,7 @@ fn call_back(context: &Context, stream: CUstream, shared: Arc<Waiting>) -> CudaR
         shared.finish(result);
     }
     let api = context.bind()?;
-    context.note_waiting(&shared);
+    context.record_waiting(&shared);
     let raw = Arc::into_raw(shared);
     // Unlike `cuLaunchHostFunc`, `cuStreamAddCallback` also calls back if the context is lost, so
     // that the waiting task is woken.

@@ -117,7 +117,7 @@ fn run(call: Call, held: &Arc<Held>) {
 fn run_and_serve(mut job: Job) {
     loop {
         let (call, held) = job;
-        crate::bound::forget();
+        crate::bound_context::forget();
         HELD.set(Some(Arc::clone(&held)));
         run(call, &held);
         HELD.set(None);

@@ -245,7 +245,7 @@ pub(crate) unsafe fn launch_raw(
         return Err(wrong_count(function, parameters, arguments.len()));
     }
     let (api, sure) = context.bind_for_launch()?;
-    note_launch(function, stream)?;
+    record_launch(function, stream)?;
     let (raw, pointers) = (stream.as_inner(), arguments.as_ptr().cast_mut());
     // SAFETY: the handles are alive, and the caller guarantees the arguments. The driver copies
     // them before it returns, and does not write to them.
@@ -259,7 +259,7 @@ pub(crate) unsafe fn launch_raw(
         )
     };
     api.check(context.launch(sure, launch), doing)?;
-    note_work(function, stream.inner());
+    record_work(function, stream.inner());
     Ok(())
 }
 
@@ -338,29 +338,29 @@ impl Stream {
 
 /// Prepares a launch: ensures that the context's stack limit suffices for the kernel, and records
 /// the kernel in its module's panic report.
-pub(crate) fn note_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {
+pub(crate) fn record_launch(function: &Function<'_>, stream: &Stream) -> CudaResult<()> {
     let kernel = &function.kernel;
     function
         .context()
         .ensure_stack(kernel.stack, &kernel.name)?;
     if let Some(report) = function.report() {
-        report.note_launch(stream.inner().id(), &function.kernel.name);
+        report.record_launch(stream.inner().id(), &function.kernel.name);
     }
     Ok(())
 }
 
 /// Records a completed call of the driver's launch function: `number` is the launch's sequence
 /// number in `stream`.
-pub(crate) fn note_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
-    function.module.tracker().note_stream(stream);
-    (stream.context).note_kernel(&function.kernel.name, stream.progress(), number);
+pub(crate) fn record_launched(function: &Function<'_>, stream: &Arc<StreamInner>, number: u64) {
+    function.module.tracker().record_stream(stream);
+    (stream.context).record_kernel(&function.kernel.name, stream.progress(), number);
 }
 
 /// Assigns a sequence number to a launch and records that the stream uses the module, unless the
 /// stream is being captured.
-fn note_work(function: &Function<'_>, stream: &Arc<StreamInner>) {
+fn record_work(function: &Function<'_>, stream: &Arc<StreamInner>) {
     if stream.is_capturing() {
         return;
     }
-    note_launched(function, stream, stream.next_number());
+    record_launched(function, stream, stream.next_number());
 }

@@ -119,7 +119,7 @@ pub mod tensor_map;
 pub mod texture;
 
 mod backend;
-mod bound;
+mod bound_context;
 mod dimensions;
 mod host_call;
 mod host_slices;
@@ -131,7 +131,7 @@ mod report;
 mod stack;
 mod tracker;
 mod wait;
-mod waiting;
+mod waker;
 
 use std::fmt;
 

@@ -179,7 +179,7 @@ impl Report {
     }
 
     /// Records a launch, so that a panic can be attributed to its kernel.
-    pub(crate) fn note_launch(&self, stream: u64, kernel: &Arc<str>) {
+    pub(crate) fn record_launch(&self, stream: u64, kernel: &Arc<str>) {
         let mut launched = self.launched();
         let known = |(s, k): &(u64, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
         if !launched.iter().any(known) {
@@ -188,7 +188,7 @@ impl Report {
     }
 
     /// Forgets the launches that were waited for.
-    pub(crate) fn note_synchronized(&self, waited: Waited) {
+    pub(crate) fn record_synchronized(&self, waited: Waited) {
         match waited {
             Waited::Stream(stream) => self.launched().retain(|(s, _)| *s != stream),
             Waited::Context => self.launched().clear(),

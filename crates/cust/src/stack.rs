@@ -174,7 +174,7 @@ impl Context {
     }
 
     /// Records the need of a kernel of a module, so that the limit is not lowered below it.
-    pub(crate) fn note_need(&self, module: CUmodule, need: Need) {
+    pub(crate) fn record_need(&self, module: CUmodule, need: Need) {
         let mut inner = self.stack().lock();
         if let Some(loaded) = inner
             .modules

@@ -150,12 +150,12 @@ impl StreamInner {
             return Ok(());
         }
         self.context.order(self.raw, other)?;
-        self.note_seen(other, issued);
+        self.record_seen(other, issued);
         Ok(())
     }
 
     /// Records that this stream has waited for the work of `other` up to `number`.
-    pub(crate) fn note_seen(&self, other: &StreamInner, number: u64) {
+    pub(crate) fn record_seen(&self, other: &StreamInner, number: u64) {
         let mut seen = self.seen();
         match seen.iter_mut().find(|(id, _)| *id == other.id()) {
             Some((_, up_to)) => *up_to = number.max(*up_to),

@@ -160,7 +160,7 @@ impl Tracker {
                 return;
             }
         }
-        // From here on, `note_stream` must not rely on its use being recorded.
+        // From here on, `record_stream` must not rely on its use being recorded.
         self.user.store(SEVERAL, Ordering::SeqCst);
         // Uses that are complete, and uses that this work waits for and overwrites, can be dropped.
         uses.retain(|known| {
@@ -179,11 +179,11 @@ impl Tracker {
             start,
             end,
         });
-        self.note_user(&uses);
+        self.record_user(&uses);
     }
 
     /// Updates `user` to match the uses.
-    fn note_user(&self, uses: &[Use]) {
+    fn record_user(&self, uses: &[Use]) {
         let user = match uses.split_first() {
             None => NOBODY,
             Some((first, rest)) => {
@@ -202,17 +202,17 @@ impl Tracker {
     /// long as the stream has pending work. Called after work was enqueued; cheap for a stream that
     /// is recorded already.
     #[inline]
-    pub(crate) fn note_stream(&self, stream: &Arc<StreamInner>) {
+    pub(crate) fn record_stream(&self, stream: &Arc<StreamInner>) {
         // Code that removes uses first resets `user`, then reads the sequence number of the
         // enqueued work; here, the work was enqueued first. So either `user` is reset, or the work
         // is seen.
         if self.user.load(Ordering::SeqCst) != stream.id() {
-            self.note_new_stream(stream);
+            self.record_new_stream(stream);
         }
     }
 
     #[cold]
-    fn note_new_stream(&self, stream: &Arc<StreamInner>) {
+    fn record_new_stream(&self, stream: &Arc<StreamInner>) {
         let everything = Dependency {
             tracker: self,
             access: Access::Write,
@@ -287,7 +287,7 @@ impl Tracker {
         let is = |access| uses.iter().any(|known| known.access == access);
         self.read.store(is(Access::Read), Ordering::Release);
         self.written.store(is(Access::Write), Ordering::Release);
-        self.note_user(&uses);
+        self.record_user(&uses);
         waited
     }
 

@@ -74,7 +74,7 @@ impl Context {
     }
 
     /// Records a launch: `number` is its sequence number in the stream.
-    pub(crate) fn note_kernel(&self, kernel: &Arc<str>, stream: &Arc<Progress>, number: u64) {
+    pub(crate) fn record_kernel(&self, kernel: &Arc<str>, stream: &Arc<Progress>, number: u64) {
         self.faults().launches.note(kernel, stream, number);
     }
 
@@ -102,7 +102,7 @@ impl Context {
         let mut pending = lock(&self.faults().pending);
         self.take_reports(&reports, &mut pending, Waited::Stream(stream));
         for report in reports.iter() {
-            report.note_synchronized(Waited::Stream(stream));
+            report.record_synchronized(Waited::Stream(stream));
         }
         for panic in pending.iter_mut() {
             panic.forget(stream);
@@ -126,7 +126,7 @@ impl Context {
         });
         if waited.is_ok() {
             for report in lock(&self.faults().reports).iter() {
-                report.note_synchronized(waited_for);
+                report.record_synchronized(waited_for);
             }
         }
         match (waited, panic) {

@@ -11,7 +11,10 @@ const LAYERS: &[(&str, &[&str])] = &[
         "driver table",
         &["error", "dimensions", "backend", "device"],
     ),
-    ("context", &["bound", "host_call", "waiting", "context"]),
+    (
+        "context",
+        &["bound_context", "host_call", "waker", "context"],
+    ),
     (
         "reports",
         &["progress", "stack", "report", "launch_log", "wait"],

@@ -278,7 +278,7 @@ fn defined(line: &str) -> Option<&str> {
     Some(rest.split_once('(')?.0)
 }
 
-/// Replaces the checks after each function by the function in the output, for the prefixes that
+/// Replaces the checks after each function with the function in the output, for the prefixes that
 /// have a `-LABEL` there.
 fn bless(file: &Path, text: &str, runs: &[Run]) -> Result<String, String> {
     let mut blessed = String::new();

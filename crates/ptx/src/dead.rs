@@ -210,7 +210,7 @@ fn collect_labels<'a>(statements: &[Statement<'a>], labels: &mut HashSet<&'a str
     }
 }
 
-/// Replaces references to removed code by `mark`.
+/// Replaces references to removed code with `mark`.
 fn mark_removed(lines: &mut [SectionLine<'_>], dropped: &HashSet<&str>, mark: u64) {
     for line in lines {
         let SectionLine::Data(_, values) = line else {

@@ -1,4 +1,4 @@
-//! Replaces the calls of panics in kernels by jumps to one copy of the called function.
+//! Replaces the calls of panics in kernels with jumps to one copy of the called function.
 //!
 //! For ptxas, a call in divergent code is expensive even if it never executes: other threads of the
 //! warp continue while it runs, so their uniform registers must be those that functions preserve,
@@ -250,7 +250,7 @@ impl<'a> Kernel<'_, 'a> {
         name
     }
 
-    /// Replaces the calls in a body by jumps.
+    /// Replaces the calls in a body with jumps.
     fn replace_calls(&mut self, body: &mut Vec<Statement<'a>>) {
         let mut replaced = Vec::with_capacity(body.len());
         for statement in body.drain(..) {

@@ -12,8 +12,8 @@ pub fn bodies<'m, 'a>(
     })
 }
 
-/// Replaces each instruction for which `block` returns a block by that block. Returns the number of
-/// replacements.
+/// Replaces each instruction for which `block` returns a block with that block. Returns the number
+/// of replacements.
 pub fn replace<'a>(
     body: &mut [Statement<'a>],
     block: &impl Fn(&Instruction<'a>) -> Option<Vec<Statement<'a>>>,

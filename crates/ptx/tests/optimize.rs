@@ -688,7 +688,7 @@ fn small_kernels_are_not_copied() {
     assert!(!text.contains("or.b64 %x"), "{text}");
 }
 
-/// Replaces the index of the block by that in a grid of three dimensions.
+/// Replaces the index of the block with that in a grid of three dimensions.
 fn flattened(body: &str, index: &str) -> String {
     replaced(
         body,

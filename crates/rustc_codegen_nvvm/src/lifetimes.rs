@@ -212,7 +212,7 @@ impl<'tcx> Search<'_, 'tcx> {
         }
     }
 
-    /// Replaces an associated type by the type that it is, as far as the kernel's bounds tell.
+    /// Replaces an associated type with the type that it is, as far as the kernel's bounds tell.
     fn resolve(&self, ty: Ty<'tcx>) -> Ty<'tcx> {
         let infcx = self.tcx.infer_ctxt().build(TypingMode::non_body_analysis());
         let ocx = ObligationCtxt::new(&infcx);

@@ -30,7 +30,7 @@ pub fn add(directory: &Path, ptx: &Path) -> Result<PathBuf> {
     compress(&target)
 }
 
-/// Replaces a file by `FILE.xz`, which is a thirtieth for PTX; without `xz` it stays.
+/// Replaces a file with `FILE.xz`, which is a thirtieth for PTX; without `xz` it stays.
 fn compress(file: &Path) -> Result<PathBuf> {
     match Command::new("xz")
         .args(["-3", "-T0", "-f"])

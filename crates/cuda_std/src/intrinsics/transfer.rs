@@ -261,7 +261,7 @@ cuda_std_macros::intrinsics! {
             "tensormap.replace.tile.<FIELD>.shared::cta.b1024.<TY> [{map:shared}], {DIMENSION}, {value};";
     }
     for (FIELD, LAST) in [(elemtype, 12), (interleave_layout, 2), (swizzle_mode, 3), (fill_mode, 1)] {
-        /// Replaces the field `<FIELD>` of a tensor map in shared memory by one of the driver's
+        /// Replaces the field `<FIELD>` of a tensor map in shared memory with one of the driver's
         /// enumerators.
         #[requires(sm_90a, sm_100a, sm_110a, sm_120a)]
         unsafe fn tensormap_replace_FIELD<const VALUE: u32 in 0..=LAST>(map: *mut u8) =

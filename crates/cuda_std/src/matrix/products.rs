@@ -3,7 +3,7 @@
 use super::element::{Bit, E2m1Byte, I4, Registers, Tf32, U4};
 use super::{A, Accumulator, B, Mma};
 use crate::half::{Bf16, F16};
-use crate::intrinsics::matrix as rows;
+use crate::intrinsics::matrix as raw;
 use crate::minifloat::{E2m3, E3m2, E4m3, E5m2};
 
 /// The dimensions, element types and registers of a product's matrices.
@@ -84,7 +84,7 @@ macro_rules! multiply {
         impl Multiply for Mma<$m, $n, $k, $a, $b, $c> {
             #[inline(always)]
             fn multiply(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self> {
-                Accumulator::from_registers(rows::$row(
+                Accumulator::from_registers(raw::$row(
                     a.into_registers(),
                     b.into_registers(),
                     c.into_registers(),
@@ -134,7 +134,7 @@ cuda_std_macros::repeat! {
                 impl MultiplySaturating for Mma<M, 8, K, TA, TB, i32> {
                     #[inline(always)]
                     fn multiply_saturating(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self> {
-                        Accumulator::from_registers(rows::mma_SHAPE_s32_PA_PB_s32_satfinite(
+                        Accumulator::from_registers(raw::mma_SHAPE_s32_PA_PB_s32_satfinite(
                             a.into_registers(), b.into_registers(), c.into_registers(),
                         ))
                     }
@@ -151,7 +151,7 @@ cuda_std_macros::repeat! {
                 impl MultiplySaturating for Mma<M, 8, K, TA, TB, i32> {
                     #[inline(always)]
                     fn multiply_saturating(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self> {
-                        Accumulator::from_registers(rows::mma_SHAPE_s32_PA_PB_s32_satfinite(
+                        Accumulator::from_registers(raw::mma_SHAPE_s32_PA_PB_s32_satfinite(
                             a.into_registers(), b.into_registers(), c.into_registers(),
                         ))
                     }
@@ -166,13 +166,13 @@ cuda_std_macros::repeat! {
         impl MultiplyBits for Mma<M, 8, K, Bit, Bit, i32> {
             #[inline(always)]
             fn multiply_xor(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self> {
-                Accumulator::from_registers(rows::mma_SHAPE_s32_b1_b1_s32_xor(
+                Accumulator::from_registers(raw::mma_SHAPE_s32_b1_b1_s32_xor(
                     a.into_registers(), b.into_registers(), c.into_registers(),
                 ))
             }
             #[inline(always)]
             fn multiply_and(a: A<Self>, b: B<Self>, c: Accumulator<Self>) -> Accumulator<Self> {
-                Accumulator::from_registers(rows::mma_SHAPE_s32_b1_b1_s32_and(
+                Accumulator::from_registers(raw::mma_SHAPE_s32_b1_b1_s32_and(
                     a.into_registers(), b.into_registers(), c.into_registers(),
                 ))
             }

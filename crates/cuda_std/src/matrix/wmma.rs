@@ -4,7 +4,7 @@
 //!
 //! ```
 //! use cuda_std::half::F16;
-//! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, Rows, Wmma};
+//! use cuda_std::matrix::wmma::{A, Accumulator, B, Multiply, RowMajor, Wmma};
 //! use cuda_std::prelude::*;
 //!
 //! /// The product of two 16×16 matrices by one warp.
@@ -15,8 +15,8 @@
 //! pub unsafe fn product(a: *const F16, b: *const F16, c: *mut f32) {
 //!     type Tile = Wmma<16, 16, 16, F16, f32>;
 //!     unsafe {
-//!         let a = A::<Tile, Rows>::load(a, 16);
-//!         let b = B::<Tile, Rows>::load(b, 16);
+//!         let a = A::<Tile, RowMajor>::load(a, 16);
+//!         let b = B::<Tile, RowMajor>::load(b, 16);
 //!         Tile::multiply(a, b, Accumulator::zero()).store(c, 16);
 //!     }
 //! }
@@ -27,7 +27,7 @@ use core::marker::PhantomData;
 
 use super::element::{Bit, I4, Registers, Tf32, U4};
 use crate::half::{Bf16, F16};
-use crate::intrinsics::wmma as rows;
+use crate::intrinsics::wmma as raw;
 
 /// The product of an M×K and a K×N matrix of `T`, accumulated in `TC`.
 pub struct Wmma<const M: usize, const N: usize, const K: usize, T, TC>(
@@ -36,11 +36,11 @@ pub struct Wmma<const M: usize, const N: usize, const K: usize, T, TC>(
 
 /// Row-major layout.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows;
+pub struct RowMajor;
 
 /// Column-major layout.
 #[derive(Clone, Copy, Debug)]
-pub struct Columns;
+pub struct ColumnMajor;
 
 /// The element types and registers of a product's fragments.
 pub trait Shape: Sized {
@@ -139,7 +139,7 @@ impl<P: LoadB<L>, L> B<P, L> {
     }
 }
 
-impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
+impl<P: Sum<RowMajor> + Sum<ColumnMajor>> Accumulator<P> {
     /// Loads a row-major matrix, with rows `stride` elements apart. All 32 threads of the warp must
     /// call it together, with the same arguments.
     ///
@@ -150,7 +150,7 @@ impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
     #[must_use]
     pub unsafe fn load(from: *const P::Sum, stride: u32) -> Self {
         // SAFETY: the caller's guarantee.
-        Accumulator(unsafe { <P as Sum<Rows>>::load_c(from, stride) })
+        Accumulator(unsafe { <P as Sum<RowMajor>>::load_c(from, stride) })
     }
 
     /// Loads a column-major matrix, with columns `stride` elements apart.
@@ -161,7 +161,7 @@ impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
     #[must_use]
     pub unsafe fn load_columns(from: *const P::Sum, stride: u32) -> Self {
         // SAFETY: the caller's guarantee.
-        Accumulator(unsafe { <P as Sum<Columns>>::load_c(from, stride) })
+        Accumulator(unsafe { <P as Sum<ColumnMajor>>::load_c(from, stride) })
     }
 
     /// Stores a row-major matrix, with rows `stride` elements apart. All 32 threads of the warp
@@ -173,7 +173,7 @@ impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
     #[inline(always)]
     pub unsafe fn store(self, to: *mut P::Sum, stride: u32) {
         // SAFETY: the caller's guarantee.
-        unsafe { <P as Sum<Rows>>::store_c(to, self.0, stride) }
+        unsafe { <P as Sum<RowMajor>>::store_c(to, self.0, stride) }
     }
 
     /// Stores a column-major matrix, with columns `stride` elements apart.
@@ -183,7 +183,7 @@ impl<P: Sum<Rows> + Sum<Columns>> Accumulator<P> {
     #[inline(always)]
     pub unsafe fn store_columns(self, to: *mut P::Sum, stride: u32) {
         // SAFETY: the caller's guarantee.
-        unsafe { <P as Sum<Columns>>::store_c(to, self.0, stride) }
+        unsafe { <P as Sum<ColumnMajor>>::store_c(to, self.0, stride) }
     }
 }
 
@@ -237,17 +237,17 @@ cuda_std_macros::repeat! {
             type RegistersB = RB;
             type RegistersC = RC;
         }
-        for (L, LAYOUT) in [(row, Rows), (col, Columns)] {
+        for (L, LAYOUT) in [(row, RowMajor), (col, ColumnMajor)] {
             impl Sum<LAYOUT> for Wmma<M, N, K, T, TC> {
                 #[inline(always)]
                 unsafe fn load_c(from: *const TC, stride: u32) -> RC {
                     // SAFETY: the caller's promise.
-                    unsafe { rows::wmma_load_c_SHAPE_L_NC(from.cast::<CELLC>(), stride) }
+                    unsafe { raw::wmma_load_c_SHAPE_L_NC(from.cast::<CELLC>(), stride) }
                 }
                 #[inline(always)]
                 unsafe fn store_c(to: *mut TC, fragment: RC, stride: u32) {
                     // SAFETY: the caller's promise.
-                    unsafe { rows::wmma_store_d_SHAPE_L_NC(to.cast::<CELLC>(), fragment, stride) }
+                    unsafe { raw::wmma_store_d_SHAPE_L_NC(to.cast::<CELLC>(), fragment, stride) }
                 }
             }
         }
@@ -272,41 +272,41 @@ cuda_std_macros::repeat! {
         (m16n16k8, 16, 16, 8, tf32, Tf32, f32, f32, [u32; 4], [u32; 4]),
         (m8n8k4, 8, 8, 4, f64, f64, f64, f64, f64, f64)
     ] {
-        for (L, LAYOUT) in [(row, Rows), (col, Columns)] {
+        for (L, LAYOUT) in [(row, RowMajor), (col, ColumnMajor)] {
             impl LoadA<LAYOUT> for Wmma<M, N, K, T, TC> {
                 #[inline(always)]
                 unsafe fn load_a(from: *const CELL, stride: u32) -> RA {
                     // SAFETY: the caller's promise.
-                    unsafe { rows::wmma_load_a_SHAPE_L_NT(from.cast(), stride) }
+                    unsafe { raw::wmma_load_a_SHAPE_L_NT(from.cast(), stride) }
                 }
             }
             impl LoadB<LAYOUT> for Wmma<M, N, K, T, TC> {
                 #[inline(always)]
                 unsafe fn load_b(from: *const CELL, stride: u32) -> RB {
                     // SAFETY: the caller's promise.
-                    unsafe { rows::wmma_load_b_SHAPE_L_NT(from.cast(), stride) }
+                    unsafe { raw::wmma_load_b_SHAPE_L_NT(from.cast(), stride) }
                 }
             }
         }
     }
     for (SHAPE, K, NT, T) in [(m8n8k32, 32, s4, I4), (m8n8k32, 32, u4, U4), (m8n8k128, 128, b1, Bit)] {
-        impl LoadA<Rows> for Wmma<8, 8, K, T, i32> {
+        impl LoadA<RowMajor> for Wmma<8, 8, K, T, i32> {
             #[inline(always)]
             unsafe fn load_a(from: *const u32, stride: u32) -> u32 {
                 // SAFETY: the caller's promise.
-                unsafe { rows::wmma_load_a_SHAPE_row_NT(from, stride) }
+                unsafe { raw::wmma_load_a_SHAPE_row_NT(from, stride) }
             }
         }
-        impl LoadB<Columns> for Wmma<8, 8, K, T, i32> {
+        impl LoadB<ColumnMajor> for Wmma<8, 8, K, T, i32> {
             #[inline(always)]
             unsafe fn load_b(from: *const u32, stride: u32) -> u32 {
                 // SAFETY: the caller's promise.
-                unsafe { rows::wmma_load_b_SHAPE_col_NT(from, stride) }
+                unsafe { raw::wmma_load_b_SHAPE_col_NT(from, stride) }
             }
         }
     }
-    for (LA, LEFT) in [(row, Rows), (col, Columns)] {
-        for (LB, RIGHT) in [(row, Rows), (col, Columns)] {
+    for (LA, LEFT) in [(row, RowMajor), (col, ColumnMajor)] {
+        for (LB, RIGHT) in [(row, RowMajor), (col, ColumnMajor)] {
             for (SHAPE, M, N, K, T, TC, END) in [
                 (m16n16k16, 16, 16, 16, F16, F16, f16_f16), (m32n8k16, 32, 8, 16, F16, F16, f16_f16),
                 (m8n32k16, 8, 32, 16, F16, F16, f16_f16), (m16n16k16, 16, 16, 16, F16, f32, f32_f32),
@@ -322,7 +322,7 @@ cuda_std_macros::repeat! {
                 impl Multiply<LEFT, RIGHT> for Wmma<M, N, K, T, TC> {
                     #[inline(always)]
                     fn multiply(a: A<Self, LEFT>, b: B<Self, RIGHT>, c: Accumulator<Self>) -> Accumulator<Self> {
-                        Accumulator(rows::wmma_mma_SHAPE_LA_LB_END(a.0, b.0, c.0))
+                        Accumulator(raw::wmma_mma_SHAPE_LA_LB_END(a.0, b.0, c.0))
                     }
                 }
             }
@@ -332,11 +332,15 @@ cuda_std_macros::repeat! {
         (m8n8k32, 32, I4, s32_s4_wrapping), (m8n8k32, 32, U4, s32_u4_wrapping),
         (m8n8k128, 128, Bit, s32_b1_xor)
     ] {
-        impl Multiply<Rows, Columns> for Wmma<8, 8, K, T, i32> {
+        impl Multiply<RowMajor, ColumnMajor> for Wmma<8, 8, K, T, i32> {
             /// For single bits: the number of bits that differ.
             #[inline(always)]
-            fn multiply(a: A<Self, Rows>, b: B<Self, Columns>, c: Accumulator<Self>) -> Accumulator<Self> {
-                Accumulator(rows::wmma_mma_SHAPE_row_col_END(a.0, b.0, c.0))
+            fn multiply(
+                a: A<Self, RowMajor>,
+                b: B<Self, ColumnMajor>,
+                c: Accumulator<Self>,
+            ) -> Accumulator<Self> {
+                Accumulator(raw::wmma_mma_SHAPE_row_col_END(a.0, b.0, c.0))
             }
         }
     }

@@ -56,6 +56,19 @@ impl Philox {
     /// Creates the generator of a subsequence, positioned after `offset` numbers. Threads use their
     /// index as subsequence; launches that continue earlier ones use an offset. Subsequences have
     /// 2⁶⁶ numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::random::Philox;
+    ///
+    /// // A launch that continues where an earlier one stopped after 4 numbers per thread.
+    /// let (thread, drawn) = (17, 4);
+    /// let mut earlier = Philox::new(7, thread, 0);
+    /// let mut later = Philox::new(7, thread, drawn);
+    /// earlier.next4();
+    /// assert_eq!(earlier.next_u32(), later.next_u32());
+    /// ```
     #[inline]
     #[must_use]
     pub const fn new(seed: u64, subsequence: u64, offset: u64) -> Philox {
@@ -70,6 +83,19 @@ impl Philox {
     }
 
     /// Skips `numbers` numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::random::Philox;
+    ///
+    /// let (mut a, mut b) = (Philox::new(7, 0, 0), Philox::new(7, 0, 0));
+    /// a.skip(3);
+    /// for _ in 0..3 {
+    ///     b.next_u32();
+    /// }
+    /// assert_eq!(a.next_u32(), b.next_u32());
+    /// ```
     #[inline]
     pub const fn skip(&mut self, numbers: u64) {
         let used = self.used as u64 + numbers % 4;
@@ -80,6 +106,15 @@ impl Philox {
     }
 
     /// Returns the next four numbers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::random::Philox;
+    ///
+    /// let (mut a, mut b) = (Philox::new(7, 0, 0), Philox::new(7, 0, 0));
+    /// assert_eq!(a.next4(), [(); 4].map(|()| b.next_u32()));
+    /// ```
     #[inline]
     pub const fn next4(&mut self) -> [u32; 4] {
         let old = self.block;

@@ -109,7 +109,7 @@ impl<'m> GraphExec<'m> {
         }
         dependencies.extend_from_slice(collector.dependencies());
         for function in &functions {
-            crate::launch::note_launch(function, stream)?;
+            crate::launch::record_launch(function, stream)?;
         }
         let refused = Captured::Refused;
         // Lock the positions of the recorded events, so that no other thread reads one between the
@@ -130,7 +130,7 @@ impl<'m> GraphExec<'m> {
         drop(marks);
         let issued = stream.inner().issued();
         for function in functions {
-            crate::launch::note_launched(function, stream.inner(), issued);
+            crate::launch::record_launched(function, stream.inner(), issued);
         }
         Ok(())
     }

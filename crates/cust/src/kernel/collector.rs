@@ -213,14 +213,14 @@ impl<'a> Collector<'a> {
         let doing = || doing(function, config);
         let captured = Captured::Refused;
         let inner = stream.inner();
-        crate::launch::note_launch(function, stream)?;
+        crate::launch::record_launch(function, stream)?;
         // SAFETY: as the caller promises.
         unsafe {
             tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
                 call(api.driver, function, config, raw, pointers)
             })?;
         }
-        crate::launch::note_launched(function, inner, inner.issued());
+        crate::launch::record_launched(function, inner, inner.issued());
         Ok(())
     }
 }

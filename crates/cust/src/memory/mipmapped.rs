@@ -147,7 +147,7 @@ impl<T: ArrayElement> MipmappedArray<T> {
     /// Borrows a mip level mutably. Returns `None` if another reference to the level exists, such
     /// as that of a texture.
     ///
-    /// The borrow gives access to the elements, but cannot replace the level by another array: a
+    /// The borrow gives access to the elements, but cannot replace the level with another array: a
     /// texture of the mipmapped array depends on the work that uses its own levels.
     ///
     /// ```compile_fail,E0596

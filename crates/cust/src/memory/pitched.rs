@@ -774,7 +774,7 @@ impl<T> Volume<T> for Array<T> {
     }
 }
 
-/// A mutable borrow of an [`Array`] that gives access to its elements, but cannot replace it by
+/// A mutable borrow of an [`Array`] that gives access to its elements, but cannot replace it with
 /// another array.
 pub struct ArrayMut<'a, T>(&'a mut Array<T>);
 

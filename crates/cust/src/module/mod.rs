@@ -207,7 +207,7 @@ impl Module {
             false => Need::default(),
         };
         if stack.bytes > 0 {
-            self.context().note_need(self.raw, stack);
+            self.context().record_need(self.raw, stack);
         }
         let signature = self.signature(name);
         Ok(Kernel::new(raw, shown, parameters, stack, signature))

@@ -16,8 +16,8 @@ const SMALL: usize = 4;
 /// `if if up { a < b } else { a > b } { a = b }` has one branch on the result of the inner `if`.
 /// LLVM's jump threading moves that branch into both arms of the inner `if`, which saves a CPU the
 /// inner result. On a GPU the threads of a warp diverge at the inner `if`, and neither libnvvm nor
-/// ptxas replaces the three branches by selects. This pass lets both arms continue at a new block,
-/// which branches on a phi of their conditions.
+/// ptxas replaces the three branches with selects. This pass lets both arms continue at a new
+/// block, which branches on a phi of their conditions.
 pub fn merge_branches(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {

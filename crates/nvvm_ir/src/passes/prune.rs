@@ -7,7 +7,7 @@ use crate::module::Module;
 use crate::uses::{Symbol, for_each_outside_operand, for_each_symbol};
 use crate::value::{Block, Const, Func, Value};
 
-/// Replaces branches on constants in a function by unconditional branches, and removes the blocks
+/// Replaces branches on constants in a function with unconditional branches, and removes the blocks
 /// that are then unreachable.
 pub fn prune(module: &mut Module, func: Func) {
     for block in module.func(func).blocks.clone() {
@@ -42,7 +42,7 @@ pub fn prune(module: &mut Module, func: Func) {
     remove_unreachable_blocks_of(module, func);
 }
 
-/// Replaces a block's terminator by a branch to one of its successors.
+/// Replaces a block's terminator with a branch to one of its successors.
 fn redirect(module: &mut Module, block: Block, terminator: Value, target: Block) {
     let left = module
         .inst(terminator)

@@ -248,7 +248,7 @@ fn own_arena(module: &mut Module, func: Func, layout: &Layout) -> Value {
     arena
 }
 
-/// Replaces a function's slots by parts of its arena, and passes parts of the arena to calls.
+/// Replaces a function's slots with parts of its arena, and passes parts of the arena to calls.
 fn rewrite(module: &mut Module, func: Func, arena: Value, frame: &Frame, layout: &Layout) {
     let i8 = module.types.int(8);
     let address = |module: &mut Module, base: Value, offset: u64| InstKind::Gep {

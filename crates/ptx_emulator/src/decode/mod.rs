@@ -284,7 +284,7 @@ impl<'a> Decoder<'_, 'a> {
                 format!("{message}, in `{instruction}`"),
             )),
             Err(Problem::Unsupported(message)) => {
-                // Replaces the code emitted so far by an instruction that reports the error.
+                // Replaces the code emitted so far with an instruction that reports the error.
                 self.function.code.truncate(start);
                 self.function.lines.truncate(start);
                 self.function.locations.truncate(start);

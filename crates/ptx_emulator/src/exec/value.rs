@@ -68,7 +68,7 @@ pub(crate) struct Half(pub u16);
 pub(crate) struct Brain(pub u16);
 
 /// The bits of a 32-bit float. Used instead of `f32` wherever the result may be a NaN: the compiler
-/// may replace one NaN by another, and PTX does not.
+/// may replace one NaN with another, and PTX does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Single(pub u32);
 

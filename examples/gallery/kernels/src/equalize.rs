@@ -49,7 +49,7 @@ pub fn levels(total: &[u32], mut table: PerThread<u8>) {
     table.each(|_, to| *to = level(up_to, darkest, count));
 }
 
-/// Replaces each gray value by that of the table.
+/// Replaces each gray value with that of the table.
 #[kernel]
 pub fn look_up(table: &[u8], from: &[u8], mut to: PerThread<u8>) {
     to.each_with(from, |_, to, &gray| *to = table[usize::from(gray)]);

@@ -8,7 +8,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
-use cuda_std::{PerThread2d, PerTile, Rows};
+use cuda_std::{MatrixView, PerThread2d, PerTile};
 
 /// The pixels on each side that the blur reads.
 pub const RADIUS: usize = 3;
@@ -53,7 +53,7 @@ pub fn blur(
     mut to: PerTile<f32, TILE, TILE>,
 ) {
     let (width, height) = (to.width(), to.height());
-    let from = Rows::new(from, width, height);
+    let from = MatrixView::new(from, width, height);
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         source.own().each(|(x, y), pixel| {
@@ -77,7 +77,7 @@ pub fn blur(
 #[kernel]
 pub fn sobel(from: &[f32], mut to: PerThread2d<f32>) {
     let (width, height) = (to.width(), to.height());
-    let from = Rows::new(from, width, height);
+    let from = MatrixView::new(from, width, height);
     to.each(|(x, y), to| {
         *to = gradient(|i, j| {
             let (x, y) = (clamped(x + i, 1, width), clamped(y + j, 1, height));

@@ -6,7 +6,7 @@
 //! "Mathematical games", *Scientific American* 223 (October 1970).
 
 use cuda_std::prelude::*;
-use cuda_std::{PerThread2d, Rows};
+use cuda_std::{MatrixView, PerThread2d};
 
 /// The generations after which a cell's age no longer grows.
 pub const OLDEST: u8 = 5;
@@ -40,6 +40,6 @@ pub fn next_age(
 #[kernel]
 pub fn life_step(from: &[u8], mut to: PerThread2d<u8>) {
     let size = (to.width(), to.height());
-    let from = Rows::new(from, size.0, size.1);
+    let from = MatrixView::new(from, size.0, size.1);
     to.each(|at, cell| *cell = next_age(at, size, |x, y| from.get(x, y).unwrap_or(0)));
 }

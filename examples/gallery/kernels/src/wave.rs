@@ -7,7 +7,7 @@
 //! Physik", *Mathematische Annalen* 100 (1928), which also derives its condition of stability.
 
 use cuda_std::prelude::*;
-use cuda_std::{PerThread2d, Rows};
+use cuda_std::{MatrixView, PerThread2d};
 use cust_core::DeviceCopy;
 
 /// The square of the Courant number; the scheme is stable up to 0.5.
@@ -77,7 +77,7 @@ pub fn wave_step(driven: f32, now: &[f32], mut next: PerThread2d<f32>) {
         width: next.width(),
         height: next.height(),
     };
-    let now = Rows::new(now, basin.width, basin.height);
+    let now = MatrixView::new(now, basin.width, basin.height);
     next.each(|at, next| {
         *next = basin.next(at, driven, *next, |x, y| now.get(x, y).unwrap_or(0.0));
     });

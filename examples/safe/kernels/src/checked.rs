@@ -7,7 +7,7 @@
 use crate::{PRODUCT, STENCIL, TILE};
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared, Tile};
-use cuda_std::{PerBlock, PerTile, Rows, Window, group};
+use cuda_std::{MatrixView, PerBlock, PerTile, Window, group};
 
 /// The sum of two vectors.
 #[kernel(block_size(256), min_blocks = 8)]
@@ -22,7 +22,7 @@ pub fn transpose(
     from: &[f32],
     mut to: PerTile<f32, TILE, TILE>,
 ) {
-    let from = Rows::new(from, to.height(), to.width());
+    let from = MatrixView::new(from, to.height(), to.width());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         shared.own().each(|(x, y), element| {
@@ -74,7 +74,7 @@ pub fn product(
     mut to: PerTile<f32, PRODUCT, PRODUCT>,
 ) {
     let n = to.width();
-    let (a, b) = (Rows::new(a, n, n), Rows::new(b, n, n));
+    let (a, b) = (MatrixView::new(a, n, n), MatrixView::new(b, n, n));
     let (x, y) = (
         thread::thread_idx_x() as usize,
         thread::thread_idx_y() as usize,

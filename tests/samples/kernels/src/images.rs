@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::texture::{CubeTexture, LayeredSurface, LayeredTexture, Surface, Texture};
-use cuda_std::{PerThread2d, Rows};
+use cuda_std::{MatrixView, PerThread2d};
 use cust_core::DeviceCopy;
 use num_complex::Complex;
 
@@ -106,7 +106,7 @@ pub fn write_surface(to: Surface<f32, 2>) {
 /// The maximum of each pixel and its eight neighbors, those outside aside.
 #[kernel]
 pub fn dilate(from: &[u8], mut to: PerThread2d<u8>) {
-    let from = Rows::new(from, to.width(), to.height());
+    let from = MatrixView::new(from, to.width(), to.height());
     to.each(|(x, y), to| {
         let around = [usize::MAX, 0, 1];
         *to = around
@@ -133,8 +133,8 @@ pub fn slice_volume(volume: Texture<f32, 3>, depth: f32, mut to: PerThread2d<f32
 pub fn stereo(left: &[u32], right: &[u32], mut to: PerThread2d<u32>) {
     let (width, height) = (to.width(), to.height());
     let (left, right) = (
-        Rows::new(left, width, height),
-        Rows::new(right, width, height),
+        MatrixView::new(left, width, height),
+        MatrixView::new(right, width, height),
     );
     to.each(|(x, y), to| {
         let cost = |shift: usize| {

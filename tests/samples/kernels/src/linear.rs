@@ -10,7 +10,7 @@ use cuda_std::scope::Device;
 use cuda_std::shared::{Array, Dynamic, Shared, Tile};
 use cuda_std::unroll::unroll;
 use cuda_std::vector::F32x4;
-use cuda_std::{PerThreadChunk, PerTile, Rows};
+use cuda_std::{MatrixView, PerThreadChunk, PerTile};
 use num_complex::Complex;
 
 /// Rows and columns of the products' tiles.
@@ -25,8 +25,8 @@ pub fn matmul(
     k: usize,
     mut c: PerTile<f32, 16, 16>,
 ) {
-    let a = Rows::new(a, k, c.height());
-    let b = Rows::new(b, c.width(), k);
+    let a = MatrixView::new(a, k, c.height());
+    let b = MatrixView::new(b, c.width(), k);
     for mut tile in c.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         let (tx, ty) = (
@@ -90,7 +90,7 @@ pub fn transpose(
     from: &[f32],
     mut to: PerTile<f32, 32, 32>,
 ) {
-    let from = Rows::new(from, to.height(), to.width());
+    let from = MatrixView::new(from, to.height(), to.width());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         shared
@@ -198,8 +198,10 @@ pub unsafe fn gemm_wmma(n: u32, a: &[F16], b: &[F16], c: *mut f32) {
     for k in (0..n).step_by(16) {
         // SAFETY: tiles within the matrices.
         sum = unsafe {
-            let a = wmma::A::<Tile, wmma::Rows>::load(a.as_ptr().add((row * n + k) as usize), n);
-            let b = wmma::B::<Tile, wmma::Rows>::load(b.as_ptr().add((k * n + column) as usize), n);
+            let a =
+                wmma::A::<Tile, wmma::RowMajor>::load(a.as_ptr().add((row * n + k) as usize), n);
+            let b =
+                wmma::B::<Tile, wmma::RowMajor>::load(b.as_ptr().add((k * n + column) as usize), n);
             wmma::Multiply::multiply(a, b, sum)
         };
     }

@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
-use cuda_std::{AnyBits, PerThread2d, Rows};
+use cuda_std::{AnyBits, MatrixView, PerThread2d};
 use cust_core::DeviceCopy;
 
 /// A body's place and mass.
@@ -99,7 +99,7 @@ pub fn stencil_3d(volume: Volume, from: &[f32], mut to: PerThread<f32>) {
 /// A step of the heat equation; beyond the edges it is cold.
 #[kernel]
 pub fn heat(rate: f32, from: &[f32], mut to: PerThread2d<f32>) {
-    let from = Rows::new(from, to.width(), to.height());
+    let from = MatrixView::new(from, to.width(), to.height());
     to.each(|(x, y), to| {
         let at = |x, y| from.get(x, y).unwrap_or(0.0);
         let here = at(x, y);

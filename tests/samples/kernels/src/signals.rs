@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared, Tile};
-use cuda_std::{PerBlock, PerTile, Rows};
+use cuda_std::{MatrixView, PerBlock, PerTile};
 use num_complex::Complex;
 
 /// Points of a transform.
@@ -87,7 +87,7 @@ pub fn convolve_rows(
     from: &[f32],
     mut to: PerTile<f32, 32, 8>,
 ) {
-    let from = Rows::new(from, to.width(), to.height());
+    let from = MatrixView::new(from, to.width(), to.height());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         shared.own().each(|(x, y), e| {
@@ -111,7 +111,7 @@ pub fn convolve_columns(
     from: &[f32],
     mut to: PerTile<f32, 32, 8>,
 ) {
-    let from = Rows::new(from, to.width(), to.height());
+    let from = MatrixView::new(from, to.width(), to.height());
     for mut tile in to.tiles() {
         let (x0, y0) = (tile.x(), tile.y());
         shared.own().each(|(x, y), e| {

@@ -362,9 +362,12 @@ pub unsafe fn layer_bytes(
     for k in (0..n).step_by(16) {
         // SAFETY: tiles within the matrices.
         sum = unsafe {
-            let a = wmma::A::<Tile, wmma::Rows>::load(a.as_ptr().add((row * n + k) as usize), n);
-            let b =
-                wmma::B::<Tile, wmma::Columns>::load(b.as_ptr().add((column * n + k) as usize), n);
+            let a =
+                wmma::A::<Tile, wmma::RowMajor>::load(a.as_ptr().add((row * n + k) as usize), n);
+            let b = wmma::B::<Tile, wmma::ColumnMajor>::load(
+                b.as_ptr().add((column * n + k) as usize),
+                n,
+            );
             wmma::Multiply::multiply(a, b, sum)
         };
     }

@@ -1,7 +1,7 @@
 //! Asynchronous copies, barriers in shared memory, bulk and tensor copies, clusters.
 
 use crate::kernel;
-use cuda_std::intrinsics::transfer as rows;
+use cuda_std::intrinsics::transfer as raw;
 use cuda_std::mbarrier::Mbarrier;
 use cuda_std::prelude::*;
 use cuda_std::{cluster, copy};
@@ -49,8 +49,8 @@ kernel! {
             thread::sync_threads();
             let from = input.cast::<u8>().add(16 * thread);
             let to = quads.add(thread).cast::<u8>();
-            rows::cp_async_ca_16_zero_fill(to, from, thread as u32 % 17);
-            rows::cp_async_cg_16_prefetch_128(to.add(16 * THREADS), from);
+            raw::cp_async_ca_16_zero_fill(to, from, thread as u32 % 17);
+            raw::cp_async_cg_16_prefetch_128(to.add(16 * THREADS), from);
             (*barrier).arrive_after_copies();
             (*barrier).wait_parity(false);
             // Somebody else's copies are there, too.
@@ -102,7 +102,7 @@ kernel! {
             // Bytes count like arrivals.
             if thread == 0 {
                 read.expect(48);
-                rows::mbarrier_complete_tx(read.as_ptr(), 40);
+                raw::mbarrier_complete_tx(read.as_ptr(), 40);
             }
             let phase = read.arrive();
             let early = read.is_over(phase);
@@ -110,7 +110,7 @@ kernel! {
             let late = read.is_over(phase);
             thread::sync_threads();
             if thread == 0 {
-                rows::mbarrier_complete_tx(read.as_ptr(), 8);
+                raw::mbarrier_complete_tx(read.as_ptr(), 8);
             }
             read.wait(phase);
             *output.add(7) = if early || late { 0xbad } else { 1 };
@@ -148,8 +148,8 @@ kernel! {
                 copy::bulk_out(output, tile, 2048);
                 copy::commit_bulk();
                 copy::wait_bulk::<0>();
-                rows::cp_reduce_async_bulk_global_shared_add_u32(output.add(256).cast(), tile.cast(), 512);
-                rows::cp_reduce_async_bulk_global_shared_max_s32(output.cast(), tile.add(128).cast(), 512);
+                raw::cp_reduce_async_bulk_global_shared_add_u32(output.add(256).cast(), tile.cast(), 512);
+                raw::cp_reduce_async_bulk_global_shared_max_s32(output.cast(), tile.add(128).cast(), 512);
                 copy::commit_bulk();
                 copy::wait_bulk::<0>();
             }
@@ -370,8 +370,8 @@ cluster_kernel! {
     cluster_accesses(_input, output, mine, _barrier, next) {
         let there = cluster::map_shared(mine, next);
         if thread::thread_idx_x() == 0 {
-            *output = rows::ld_cluster_b32(there);
-            rows::st_cluster_b32(there.add(2), 50 + cluster::block_rank());
+            *output = raw::ld_cluster_b32(there);
+            raw::st_cluster_b32(there.add(2), 50 + cluster::block_rank());
         }
         cluster::sync();
         if thread::thread_idx_x() == 0 {
@@ -387,7 +387,7 @@ cluster_kernel! {
     cluster_arrivals(_input, output, _mine, barrier, next) {
         if thread::thread_idx_x() == 0 {
             let other = cluster::map_shared(barrier, next).cast::<u64>();
-            rows::mbarrier_arrive_release_cluster_remote(other, 1);
+            raw::mbarrier_arrive_release_cluster_remote(other, 1);
             (*barrier).wait_parity_cluster(false);
             *output = 1;
             *output.add(1) = 0;
@@ -407,7 +407,7 @@ cluster_kernel! {
         if thread::thread_idx_x() == 0 {
             let other = cluster::map_shared(barrier, next).cast::<u64>();
             let there = cluster::map_shared(mine, next);
-            rows::st_async_b32(there.add(1), 7 + cluster::block_rank(), other);
+            raw::st_async_b32(there.add(1), 7 + cluster::block_rank(), other);
             (*barrier).wait_parity_cluster(false);
             *output = *mine.add(1);
             *output.add(1) = 0;
@@ -429,7 +429,7 @@ cluster_kernel! {
             if cluster::block_rank() == 0 {
                 let all = ((1u32 << cluster::blocks()) - 1) as u16;
                 let barrier = (*barrier).as_ptr();
-                rows::cp_async_bulk_shared_global_multicast(
+                raw::cp_async_bulk_shared_global_multicast(
                     words.cast(), input.cast(), 16, barrier, all,
                 );
             }
@@ -457,7 +457,7 @@ cluster_kernel! {
         if thread::thread_idx_x() == 0 {
             let other = cluster::map_shared(barrier, next).cast::<u64>();
             let there = cluster::map_shared(to, next);
-            rows::cp_async_bulk_cluster_shared(there.cast(), from.cast(), 16, other);
+            raw::cp_async_bulk_cluster_shared(there.cast(), from.cast(), 16, other);
             (*barrier).wait_parity_cluster(false);
             for i in 0..CLUSTER_WORDS {
                 *output.add(i) = *to.add(i);

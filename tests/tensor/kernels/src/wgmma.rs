@@ -4,7 +4,7 @@ use crate::kernel;
 use crate::values::{Value, hash};
 use cuda_std::copy;
 use cuda_std::half::{Bf16, F16};
-use cuda_std::intrinsics::wgmma as rows;
+use cuda_std::intrinsics::wgmma as raw;
 use cuda_std::matrix::{Packed, Tf32};
 use cuda_std::minifloat::{E4m3, E5m2};
 use cuda_std::prelude::*;
@@ -84,8 +84,8 @@ macro_rules! cases {
                             let a = cases!(@a $from a, width, SWIZZLE, $a);
                             let mut sum: [$ty; $len] = [Default::default(); $len];
                             wgmma::fence();
-                            rows::$row::<$($imm),*>(&mut sum, a, b.bits(), false);
-                            rows::$row::<$($imm),*>(&mut sum, a, b.bits(), true);
+                            raw::$row::<$($imm),*>(&mut sum, a, b.bits(), false);
+                            raw::$row::<$($imm),*>(&mut sum, a, b.bits(), true);
                             wgmma::commit();
                             wgmma::wait::<0>();
                             for index in 0..$len {

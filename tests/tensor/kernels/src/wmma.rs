@@ -3,7 +3,9 @@
 use crate::kernel;
 use crate::values::{Value, hash};
 use cuda_std::half::{Bf16, F16};
-use cuda_std::matrix::wmma::{A, Accumulator, B, Columns, LoadA, LoadB, Multiply, Rows, Sum, Wmma};
+use cuda_std::matrix::wmma::{
+    A, Accumulator, B, ColumnMajor, LoadA, LoadB, Multiply, RowMajor, Sum, Wmma,
+};
 
 /// Where the parts of the input begin, in bytes: A, B, C, each at most 4 KiB.
 pub const PART: usize = 4096;
@@ -11,7 +13,7 @@ pub const PART: usize = 4096;
 #[inline(always)]
 unsafe fn run<P, L, R>(input: *const u8, output: *mut u32, sides: [u32; 3], rows: [bool; 2])
 where
-    P: LoadA<L> + LoadB<R> + Multiply<L, R> + Sum<Rows> + Sum<Columns>,
+    P: LoadA<L> + LoadB<R> + Multiply<L, R> + Sum<RowMajor> + Sum<ColumnMajor>,
 {
     let [m, n, k] = sides;
     // SAFETY: the parts are there, dense.
@@ -109,35 +111,35 @@ macro_rules! cases {
 
 #[allow(non_upper_case_globals)]
 mod rows {
-    pub const Rows: bool = true;
-    pub const Columns: bool = false;
+    pub const RowMajor: bool = true;
+    pub const ColumnMajor: bool = false;
 }
 
 cases! { wmma_75 CASES_75:
-    0 <16, 16, 16, F16, f32> Rows Rows (F16) = single;
-    1 <16, 16, 16, F16, f32> Rows Columns (F16) = single;
-    2 <16, 16, 16, F16, f32> Columns Rows (F16) = single;
-    3 <16, 16, 16, F16, f32> Columns Columns (F16) = single;
-    4 <16, 16, 16, F16, F16> Rows Rows (F16) = half;
-    5 <32, 8, 16, F16, f32> Rows Columns (F16) = single;
-    6 <32, 8, 16, F16, F16> Columns Rows (F16) = half;
-    7 <8, 32, 16, F16, f32> Columns Columns (F16) = single;
-    8 <8, 32, 16, F16, F16> Rows Rows (F16) = half;
-    9 <16, 16, 16, i8, i32> Rows Columns (i8) = integer;
-    10 <32, 8, 16, i8, i32> Columns Rows (i8) = integer;
-    11 <8, 32, 16, i8, i32> Rows Rows (i8) = integer;
-    12 <16, 16, 16, u8, i32> Columns Columns (u8) = integer;
-    13 <32, 8, 16, u8, i32> Rows Rows (u8) = integer;
-    14 <8, 32, 16, u8, i32> Columns Rows (u8) = integer;
+    0 <16, 16, 16, F16, f32> RowMajor RowMajor (F16) = single;
+    1 <16, 16, 16, F16, f32> RowMajor ColumnMajor (F16) = single;
+    2 <16, 16, 16, F16, f32> ColumnMajor RowMajor (F16) = single;
+    3 <16, 16, 16, F16, f32> ColumnMajor ColumnMajor (F16) = single;
+    4 <16, 16, 16, F16, F16> RowMajor RowMajor (F16) = half;
+    5 <32, 8, 16, F16, f32> RowMajor ColumnMajor (F16) = single;
+    6 <32, 8, 16, F16, F16> ColumnMajor RowMajor (F16) = half;
+    7 <8, 32, 16, F16, f32> ColumnMajor ColumnMajor (F16) = single;
+    8 <8, 32, 16, F16, F16> RowMajor RowMajor (F16) = half;
+    9 <16, 16, 16, i8, i32> RowMajor ColumnMajor (i8) = integer;
+    10 <32, 8, 16, i8, i32> ColumnMajor RowMajor (i8) = integer;
+    11 <8, 32, 16, i8, i32> RowMajor RowMajor (i8) = integer;
+    12 <16, 16, 16, u8, i32> ColumnMajor ColumnMajor (u8) = integer;
+    13 <32, 8, 16, u8, i32> RowMajor RowMajor (u8) = integer;
+    14 <8, 32, 16, u8, i32> ColumnMajor RowMajor (u8) = integer;
 }
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90"))]
 cases! { wmma_90 CASES_90:
-    0 <16, 16, 16, Bf16, f32> Rows Columns (Bf16) = single;
-    1 <32, 8, 16, Bf16, f32> Columns Rows (Bf16) = single;
-    2 <8, 32, 16, Bf16, f32> Rows Rows (Bf16) = single;
-    3 <16, 16, 8, cuda_std::matrix::Tf32, f32> Rows Columns (f32) = single;
-    4 <16, 16, 8, cuda_std::matrix::Tf32, f32> Columns Rows (f32) = single;
-    5 <8, 8, 4, f64, f64> Rows Columns (f64) = double;
-    6 <8, 8, 4, f64, f64> Columns Rows (f64) = double;
+    0 <16, 16, 16, Bf16, f32> RowMajor ColumnMajor (Bf16) = single;
+    1 <32, 8, 16, Bf16, f32> ColumnMajor RowMajor (Bf16) = single;
+    2 <8, 32, 16, Bf16, f32> RowMajor RowMajor (Bf16) = single;
+    3 <16, 16, 8, cuda_std::matrix::Tf32, f32> RowMajor ColumnMajor (f32) = single;
+    4 <16, 16, 8, cuda_std::matrix::Tf32, f32> ColumnMajor RowMajor (f32) = single;
+    5 <8, 8, 4, f64, f64> RowMajor ColumnMajor (f64) = double;
+    6 <8, 8, 4, f64, f64> ColumnMajor RowMajor (f64) = double;
 }

@@ -3,12 +3,12 @@
 //!
 //! ```
 //! use cuda_std::prelude::*;
-//! use cuda_std::{PerThread2d, Rows};
+//! use cuda_std::{PerThread2d, MatrixView};
 //!
 //! /// The mean of each element and its neighbors to the left and to the right.
 //! #[kernel]
 //! pub fn smooth(from: &[f32], mut to: PerThread2d<f32>) {
-//!     let from = Rows::new(from, to.width(), to.height());
+//!     let from = MatrixView::new(from, to.width(), to.height());
 //!     to.each(|(x, y), to| {
 //!         let at = |x: usize| from.get(x, y).unwrap_or(0.0);
 //!         *to = (at(x.wrapping_sub(1)) + at(x) + at(x + 1)) / 3.0;
@@ -19,13 +19,13 @@
 
 /// A row-major matrix in a slice.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a, T> {
+pub struct MatrixView<'a, T> {
     slice: &'a [T],
     width: usize,
     height: usize,
 }
 
-impl<'a, T> Rows<'a, T> {
+impl<'a, T> MatrixView<'a, T> {
     /// Creates a view of the first `height` rows of `width` elements of `slice`.
     ///
     /// # Panics
@@ -33,13 +33,13 @@ impl<'a, T> Rows<'a, T> {
     #[inline(always)]
     #[must_use]
     #[track_caller]
-    pub fn new(slice: &'a [T], width: usize, height: usize) -> Rows<'a, T> {
+    pub fn new(slice: &'a [T], width: usize, height: usize) -> MatrixView<'a, T> {
         // A message that formats the numbers would double the kernel's registers and need a stack
         // whose size is unknown.
         let count = width
             .checked_mul(height)
             .expect("there are fewer than 2⁶⁴ elements");
-        Rows {
+        MatrixView {
             slice: &slice[..count],
             width,
             height,
@@ -64,6 +64,17 @@ impl<'a, T> Rows<'a, T> {
     #[inline(always)]
     #[must_use]
     // By value: an `Option<&T>` loses the state space of the memory that it points to.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use cuda_std::MatrixView;
+    ///
+    /// let view = MatrixView::new(&[1, 2, 3, 4, 5, 6], 3, 2); // 2 rows of 3 elements
+    /// assert_eq!(view.get(2, 1), Some(6));
+    /// assert_eq!(view.get(3, 0), None);
+    /// assert_eq!(view.get(0usize.wrapping_sub(1), 0), None);
+    /// ```
     pub fn get(&self, x: usize, y: usize) -> Option<T>
     where
         T: Copy,
@@ -79,11 +90,11 @@ impl<'a, T> Rows<'a, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Rows;
+    use super::MatrixView;
 
     #[test]
     fn columns_and_rows() {
-        let rows = Rows::new(&[0, 1, 2, 3, 4, 5, 6], 3, 2);
+        let rows = MatrixView::new(&[0, 1, 2, 3, 4, 5, 6], 3, 2);
         assert_eq!((rows.width(), rows.height()), (3, 2));
         assert_eq!(rows.get(2, 1), Some(5));
         assert_eq!(rows.get(3, 0), None);
@@ -93,12 +104,12 @@ mod tests {
     #[test]
     #[should_panic(expected = "range end index 8 out of range for slice of length 7")]
     fn too_few_elements() {
-        let _ = Rows::new(&[0; 7], 4, 2);
+        let _ = MatrixView::new(&[0; 7], 4, 2);
     }
 
     #[test]
     #[should_panic(expected = "there are less than")]
     fn far_too_few_elements() {
-        let _ = Rows::new(&[0; 7], 1 << 63, 2);
+        let _ = MatrixView::new(&[0; 7], 1 << 63, 2);
     }
 }
