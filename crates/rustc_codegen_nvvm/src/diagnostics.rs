@@ -136,6 +136,10 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
         diag.help("`#[address_space(global)]` defines a static that the host can access");
     } else if is_static {
         diag.help("for a static that the host writes, define it in device code as a `static mut`");
+    } else if let Some(equivalent) = equivalent_of_cuda_cpp(name) {
+        diag.help(format!(
+            "the equivalent of CUDA C++'s `{name}` is `cuda_std::{equivalent}`"
+        ));
     } else {
         diag.help(
             "GPU code can call functions written in Rust and those of libdevice (such as \
@@ -144,6 +148,31 @@ pub(crate) fn undefined(cx: &CodegenCx<'_>, def_id: DefId) {
     }
     diag.help(host_only(cx));
     diag.emit();
+}
+
+/// Returns the item of `cuda_std` for a built-in function of CUDA C++, which is not a symbol: a
+/// foreign declaration of it compiles, but nothing defines the function.
+fn equivalent_of_cuda_cpp(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "__syncthreads" => "thread::sync_threads",
+        "__syncwarp" => "warp::sync",
+        "__threadfence" => "thread::device_fence",
+        "__threadfence_block" => "thread::block_fence",
+        "__threadfence_system" => "thread::system_fence",
+        "__shfl_sync" => "warp::shuffle",
+        "__shfl_up_sync" => "warp::shuffle_up",
+        "__shfl_down_sync" => "warp::shuffle_down",
+        "__shfl_xor_sync" => "warp::shuffle_xor",
+        "__ballot_sync" => "warp::ballot",
+        "__activemask" => "warp::active_mask",
+        "__nanosleep" => "time::nanosleep",
+        "atomicAdd" | "atomicSub" | "atomicMin" | "atomicMax" | "atomicAnd" | "atomicOr"
+        | "atomicXor" | "atomicExch" | "atomicCAS" => "atomic::Atomic",
+        "clock" => "time::clock",
+        "clock64" => "time::clock64",
+        "printf" => "println!",
+        _ => return None,
+    })
 }
 
 /// Reports a function of another crate whose MIR is not available.
