@@ -1,7 +1,7 @@
 //! Machine learning: nearest neighbors, attention, and quantized weights.
 
 use cuda_std::group::{self, Lanes};
-use cuda_std::halves::F16;
+use cuda_std::half::F16;
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared, Tile};
 use cuda_std::{PerWarp, warp};
