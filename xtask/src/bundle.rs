@@ -129,7 +129,11 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     pack_programs(&runner, &directory, strip.as_deref())?;
     pack_programs(&examples, &directory.join("examples"), strip.as_deref())?;
     pack_programs(&tests, &directory.join("tests"), strip.as_deref())?;
-    pack_programs(&beside.examples, &directory.join("examples"), strip.as_deref())?;
+    pack_programs(
+        &beside.examples,
+        &directory.join("examples"),
+        strip.as_deref(),
+    )?;
     pack_programs(&beside.tests, &directory.join("tests"), strip.as_deref())?;
     pack_ptx(
         &examples,
