@@ -61,9 +61,47 @@ fn libnvvm_and_ptxas_accept_the_sample() {
                     "{ptx}"
                 );
                 assert!(ptx.contains(".maxntid 256"), "{ptx}");
-                assemble(&ptx, sm);
+                assemble("sample", &ptx, sm);
             }
         }
+    }
+}
+
+/// libnvvm replaces the operand of `isspacep` with the pointer that it is computed from, without the
+/// cast to `i8*` that the pointer to an element needs.
+#[test]
+fn address_space_of_an_element() {
+    let Ok(library) = Library::find_with(&[directory()]) else {
+        test_outcome::skip("libnvvm is not installed");
+        return;
+    };
+    let mut m = Module::new("element");
+    let (void, i8, i32, i64) = (
+        m.types.void(),
+        m.types.int(8),
+        m.types.int(32),
+        m.types.int(64),
+    );
+    let (ptr, element) = (m.types.ptr(), m.types.array(i8, 16));
+    let sig = m.types.func(void, &[ptr, i64], false);
+    let func = m.add_func("add", sig).expect("the name is free");
+    let (elements, index) = (m.func(func).params[0], m.func(func).params[1]);
+    let (one, eight) = (m.const_int(i32, 1), m.const_int(i64, 8));
+    let entry = m.add_block(func, "entry");
+    let mut b = Builder::new(&mut m, entry);
+    let at = b.gep(element, elements, &[index], true);
+    let field = b.gep(i8, at, &[eight], true);
+    b.atomic_rmw(RmwOp::Add, field, one, Ordering::Relaxed, Scope::Device);
+    b.ret(None);
+    for sm in [75, 100] {
+        let mut m = m.clone();
+        legalize::legalize(&mut m, &legalize::Target::new(sm)).expect("the module is legalized");
+        let text = write_module(&m, Dialect::for_arch(sm));
+        let mut options = Options::new(format!("sm_{sm}").parse().expect("it is an architecture"));
+        options.opt_level = OptLevel::O3;
+        let ptx = compile(&library, &text, &options);
+        assert!(ptx.contains("isspacep.local"), "{ptx}");
+        assemble("element", &ptx, sm);
     }
 }
 
@@ -81,11 +119,11 @@ fn compile(library: &Library, text: &str, options: &Options) -> String {
     String::from_utf8(ptx).expect("PTX is text")
 }
 
-fn assemble(ptx: &str, sm: u32) {
+fn assemble(name: &str, ptx: &str, sm: u32) {
     let Some(ptxas) = cuda_toolkit::find(&[directory()]).ptxas else {
         return;
     };
-    let file = std::env::temp_dir().join(format!("nvvm_ir_{}_{sm}.ptx", std::process::id()));
+    let file = std::env::temp_dir().join(format!("nvvm_ir_{name}_{}_{sm}.ptx", std::process::id()));
     std::fs::write(&file, ptx).expect("the file is written");
     let output = std::process::Command::new(&ptxas.path)
         .args(["-c", &format!("-arch=sm_{sm}"), "-o", "/dev/null"])

@@ -71,6 +71,34 @@ fn space_of(rw: &Rewriter, ptr: Value) -> Option<AddrSpace> {
     None
 }
 
+/// Returns the pointer that the address `ptr` is computed from, in the same address space.
+///
+/// libnvvm 13.0 replaces the operand of `isspacep` with the pointer that it is computed from, but
+/// does not cast it to `i8*`. If that pointer was cast for a `getelementptr`, the call is invalid and
+/// libnvvm fails with "Broken function found" (`address_space_of_an_element` in `tests/libnvvm.rs`).
+/// The operand therefore is a pointer that libnvvm does not replace.
+fn origin(rw: &Rewriter, ptr: Value) -> Value {
+    let mut origin = ptr;
+    while let Some(inst) = rw.module.inst(origin) {
+        let base = match inst.kind {
+            InstKind::Gep { base, .. } => base,
+            InstKind::Cast {
+                op: CastOp::Bitcast,
+                value,
+            } => value,
+            _ => break,
+        };
+        let base = rw.current(base);
+        let space = rw.module.types.addr_space(rw.ty(base));
+        // An offset from a constant, such as null, may be an address in any space.
+        if space != Some(AddrSpace::Generic) || rw.module.as_const(base).is_some() {
+            break;
+        }
+        origin = base;
+    }
+    origin
+}
+
 /// Emits an access as `shared` (scoped PTX) or as `own` (plain, for local memory), depending on
 /// where the pointer points.
 pub(super) fn in_space(
@@ -101,7 +129,8 @@ pub(super) fn in_space(
     }
     let ptr = rw.generic(ptr);
     let i1 = rw.int_ty(1);
-    let is_own = rw.call_named("llvm.nvvm.isspacep.local", i1, &[ptr]);
+    let origin = origin(rw, ptr);
+    let is_own = rw.call_named("llvm.nvvm.isspacep.local", i1, &[origin]);
     let (own_block, shared_block) = (rw.new_block("own"), rw.new_block("shared"));
     let join = rw.new_block("joined");
     rw.cond_br(is_own, own_block, shared_block);
