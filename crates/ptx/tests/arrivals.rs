@@ -198,6 +198,16 @@ fn a_first_barrier_that_orders_accesses_stays() {
     assert_eq!(first("", exits), 2);
 }
 
+#[test]
+fn one_of_two_barriers_in_a_row_stays() {
+    let text = optimized(
+        "",
+        "st.global.u32 [%rd5], %r1; barrier.sync 1; barrier.sync 1; \
+         ld.global.u32 %r7, [%rd2]; st.global.u32 [%rd5+4], %r7; ret;",
+    );
+    assert_eq!(waits(&text), [0, 0, 1], "{text}");
+}
+
 /// Returns the number of barriers of a kernel that stores to shared memory, waits, loads, and
 /// waits.
 fn last(before: &str, between: &str, after: &str) -> usize {

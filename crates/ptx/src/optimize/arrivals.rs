@@ -189,25 +189,32 @@ fn constant<'a>(operand: &Operand<'a>, single: &HashMap<&'a str, Instruction<'a>
 /// block runs as if all its threads had reached it at the same time; only the order of the accesses
 /// before and after it must not matter.
 fn remove_barriers(graph: &mut Graph<'_>) -> usize {
-    let paths = Paths::new(graph);
-    let mut removed = Vec::new();
-    for &id in &graph.order {
-        for (index, statement) in graph.blocks[id].body.iter().enumerate() {
-            if let Statement::Instruction(it) = statement
-                && it.modifiers.first() == Some(&"sync")
-                && let Some(number) = barrier(it)
-                && paths.is_reached_by_all((id, index))
-                && (paths.is_redundant_first((id, index), number)
-                    || paths.is_redundant_last((id, index), number))
-            {
-                removed.push((id, index));
-            }
-        }
-    }
-    for &(id, index) in removed.iter().rev() {
+    let mut removed = 0;
+    // One at a time: of two barriers in a row, each is redundant only because of the other.
+    while let Some((id, index)) = redundant_barrier(graph) {
         graph.blocks[id].body.remove(index);
+        removed += 1;
     }
-    removed.len()
+    removed
+}
+
+fn redundant_barrier(graph: &Graph<'_>) -> Option<Place> {
+    let paths = Paths::new(graph);
+    graph.order.iter().find_map(|&id| {
+        let mut body = graph.blocks[id].body.iter().enumerate();
+        let (index, _) = body.find(|&(index, statement)| match statement {
+            Statement::Instruction(it) if it.modifiers.first() == Some(&"sync") => {
+                let place = (id, index);
+                barrier(it).is_some_and(|number| {
+                    paths.is_reached_by_all(place)
+                        && (paths.is_redundant_first(place, number)
+                            || paths.is_redundant_last(place, number))
+                })
+            }
+            _ => false,
+        })?;
+        Some((id, index))
+    })
 }
 
 /// Returns the number of the barrier at which an instruction waits for all threads of the block.
