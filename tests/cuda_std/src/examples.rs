@@ -217,10 +217,10 @@ examples! {
         });
         expect(to.as_host_vec()?, distances.collect(), "the distances")?
     }
-    rows_smooth |session, module| {
+    matrix_view_smooth |session, module| {
         let data = floats(7 * 5);
         let mut to = DeviceBuffer::<f32>::zeroed(35)?;
-        launch_example!(session, module, rows_smooth, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
+        launch_example!(session, module, matrix_view_smooth, (2, 2), (4, 2), &data.as_dbuf()?, to.rows_mut(7));
         let at = |x: usize, y: usize| if x < 7 { data[y * 7 + x] } else { 0.0 };
         let means = (0..35usize).map(|i| {
             let (x, y) = (i % 7, i / 7);
