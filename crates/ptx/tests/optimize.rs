@@ -220,7 +220,7 @@ fn checks_of_a_counter_are_hoisted_out_of_the_loop() {
 
 /// Asserts that the lines are among those before the loop's copy without checks, in this order.
 fn assert_tested(text: &str, expected: &[&str]) {
-    let ahead = lines(text, "mov.u32 %r1, 0", "$L__X");
+    let ahead = lines(text, "32 %r1, 0", "$L__X");
     let mut left = ahead.iter();
     for line in expected {
         assert!(left.any(|found| found == line), "{line} is not in\n{text}");

@@ -99,7 +99,7 @@ examples! {
         let expected: Vec<u32> = (0..256).map(|i| (0..5).map(|r| from[r * 256 + i]).sum()).collect();
         compare(&to.as_host_vec()?, &expected)?;
     }
-    halves_axpy |session| {
+    half_axpy |session| {
         let pairs = |seed: u32| -> Vec<F16x2> {
             let half = |i, j| F16::from_f32((hash(seed, i, j) % 2000) as f32 / 64.0);
             (0..128).map(|i| F16x2::new(half(i, 0), half(i, 1))).collect()
@@ -107,7 +107,7 @@ examples! {
         let (x, y) = (pairs(71), pairs(72));
         let mut out = DeviceBuffer::from_slice(&[F16x2::default(); 128])?;
         let (left, right) = (x.as_dbuf()?, y.as_dbuf()?);
-        run!(session, halves_axpy, 2, 64, 1.5, &left, &right, &mut out);
+        run!(session, half_axpy, 2, 64, 1.5, &left, &right, &mut out);
         let a = F16x2::splat(F16::from_f32(1.5));
         let expected: Vec<u32> = x.iter().zip(&y).map(|(x, y)| a.mul_add(*x, *y).to_bits()).collect();
         let found: Vec<u32> = out.as_host_vec()?.iter().map(|x| x.to_bits()).collect();
@@ -162,11 +162,11 @@ examples! {
         // At its own size, the picture is what it was.
         compare(&bits(&to.as_host_vec()?), &bits(&picture))?;
     }
-    tiny_shrink |session| {
+    minifloat_shrink |session| {
         let from: Vec<f32> = (0..128).map(|i| (hash(75, i, 0) % 4000) as f32 / 16.0 - 100.0).collect();
         let mut to = DeviceBuffer::from_slice(&[E4m3::default(); 128])?;
         let numbers = from.as_dbuf()?;
-        run!(session, tiny_shrink, 2, 64, &numbers, &mut to);
+        run!(session, minifloat_shrink, 2, 64, &numbers, &mut to);
         let expected: Vec<u8> = from.iter().map(|x| E4m3::from_f32(*x).to_bits()).collect();
         let found: Vec<u8> = to.as_host_vec()?.iter().map(|x| x.to_bits()).collect();
         compare(&found, &expected)?;
