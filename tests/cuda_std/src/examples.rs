@@ -138,6 +138,14 @@ examples! {
             expect((found - x.cos().exp()).abs() < 1e-5, true, "the shade")?;
         }
     }
+    float_distances |session, module| {
+        let points: Vec<[f32; 2]> = floats(200).chunks_exact(2).map(|p| [p[0], p[1]]).collect();
+        let mut to = DeviceBuffer::<f32>::zeroed(100)?;
+        launch_example!(session, module, float_distances, 2, 32, &points.as_dbuf()?, &mut to);
+        // The squares and their sums are exact.
+        let distances = points.iter().map(|[x, y]| (x * x + y * y).sqrt());
+        expect(to.as_host_vec()?, distances.collect(), "the distances")?
+    }
     group_largest |session, module| {
         let data = words(128);
         let mut to = DeviceBuffer::<u32>::zeroed(2)?;

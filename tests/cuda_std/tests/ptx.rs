@@ -110,6 +110,10 @@ const WITHOUT_TEST: &[(&str, &str)] = &[
     ("trap", "it ends the context"),
     ("written", "it is no instruction"),
     ("redux_sync_", "with floats it needs sm_100a"),
+    (
+        "st_bulk_shared",
+        "it needs sm_100; `newer::zeros` runs what older GPUs execute",
+    ),
     ("warpsize", "libnvvm knows the number"),
 ];
 
