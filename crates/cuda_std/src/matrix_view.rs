@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "there are less than")]
+    #[should_panic(expected = "there are fewer than")]
     fn far_too_few_elements() {
         let _ = MatrixView::new(&[0; 7], 1 << 63, 2);
     }

@@ -952,6 +952,8 @@ fn kernels_that_wait_for_memory_have_few_registers() {
     // ptxas rejects a limit that a callee exceeds.
     let call = format!("{{ call.uni other, (); }}\n{NEIGHBORS}");
     assert!(!limited(grid_stride(&call) + &panics_of_neighbors()));
+    let bulk = format!("st.bulk.weak.shared::cta [%r1], 32, 0;\n{}", many(32));
+    assert!(!limited(grid_stride(&bulk) + &panics_of_neighbors()));
     // Much computation per access.
     let work = "fma.rn.f32 %f1, %f1, %f1, %f1;\n".repeat(300);
     let body = format!(

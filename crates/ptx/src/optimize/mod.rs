@@ -114,7 +114,10 @@ pub fn limit_registers<'a>(module: &mut Module<'a>, kernels: &HashSet<&'a str>) 
         };
         let mut calls = false;
         for statement in function.body.iter().flatten() {
-            instructions::instructions(statement, &mut |it| calls |= it.opcode == "call");
+            instructions::instructions(statement, &mut |it| {
+                // ptxas 13.0 treats `st.bulk` like a call of any function whose address is taken.
+                calls |= it.opcode == "call" || it.modifiers.first() == Some(&"bulk");
+            });
         }
         if kernels.contains(function.name) && !calls {
             function.directives.push(Directive {
