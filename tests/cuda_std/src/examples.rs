@@ -171,6 +171,16 @@ examples! {
         launch_example!(session, module, memory_copy, 2, 32, &data.as_dbuf()?, &mut to);
         expect(to.as_host_vec()?, data, "the copy")?
     }
+    memory_warp_sums |session, module| {
+        let data: Vec<u64> = words(128).into_iter().map(u64::from).collect();
+        let mut to = DeviceBuffer::<u64>::zeroed(128)?;
+        launch_example!(session, module, memory_warp_sums, 2, 64, &data.as_dbuf()?, &mut to);
+        let sums = (0..128).map(|i| match (i / 64, i % 32) {
+            (block, warp @ 0..2) => data[64 * block + 32 * warp..][..32].iter().sum(),
+            _ => 0,
+        });
+        expect(to.as_host_vec()?, sums.collect(), "the sums of the warps")?
+    }
     per_block_double |session, module| {
         let mut to = (0..103).collect::<Vec<u32>>().as_dbuf()?;
         launch_example!(session, module, per_block_double, 2, 8, &mut to);
