@@ -37,7 +37,7 @@ kernels! {
     };
     bits_of_double: |i, xs, zs, a, b| {
         let bits = (i as f64).to_bits() as usize;
-        if i < xs.len() { xs[bits] ^ xs[bits] + xs[i] } else { 1 }
+        if i < xs.len() { xs[bits] ^ (xs[bits] + xs[i]) } else { 1 }
     };
     bits_of_float_in_rows: |i, xs, zs, a, b| {
         let (x, y) = (i % 8, i / 8);
@@ -235,7 +235,7 @@ kernels! {
         if a > 0 { xs[i & (a - 1)] + at(zs, (i + b) & (a - 1)) } else { at(zs, a) }
     };
     remainder: |i, xs, zs, a, b| {
-        if zs.len() > 0 { at(zs, i.wrapping_mul(a) % zs.len()) + at(zs, i.wrapping_add(b) % (zs.len() + 1)) } else { 6 }
+        if !zs.is_empty() { at(zs, i.wrapping_mul(a) % zs.len()) + at(zs, i.wrapping_add(b) % (zs.len() + 1)) } else { 6 }
     };
     quotient: |i, xs, zs, a, b| {
         if b > 0 && i < a { at(zs, a / b) + at(zs, i / b) + at(zs, a.div_ceil(b)) } else { 6 }
