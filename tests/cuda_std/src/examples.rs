@@ -139,7 +139,7 @@ examples! {
         }
     }
     float_distances |session, module| {
-        let points: Vec<[f32; 2]> = floats(200).chunks_exact(2).map(|p| [p[0], p[1]]).collect();
+        let points = floats(200).as_chunks::<2>().0.to_vec();
         let mut to = DeviceBuffer::<f32>::zeroed(100)?;
         launch_example!(session, module, float_distances, 2, 32, &points.as_dbuf()?, &mut to);
         // The squares and their sums are exact.
