@@ -132,7 +132,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut lengths = [0; 6];
     let failed = stream.launch((1, 6), texts::lines::args(&values, &mut lengths));
     let message = failed.unwrap_err().to_string();
-    assert!(message.contains("src/main.rs"), "{message}");
+    assert!(message.contains(file!()), "{message}");
     assert!(
         message.contains("6 out of range for slice of length 5"),
         "{message}"
