@@ -53,8 +53,10 @@ fn run(
                 error.message().unwrap_or_default()
             ))
         })?;
-        // Without contraction floats agree to the last bit on all devices, too.
-        words.extend(record.words().flat_map(|(word, _)| word.to_le_bytes()));
+        // Without contraction, floats are the same on all devices, too, except those of libdevice: it
+        // uses approximations, which a GPU computes with other rounding errors than the emulator.
+        let exact = record.words().filter(|&(_, kind)| kind == Kind::Exact);
+        words.extend(exact.flat_map(|(word, _)| word.to_le_bytes()));
         words.extend(record.checksum().to_le_bytes());
     }
     test_outcome::observe_bytes("results", &words);
