@@ -38,11 +38,10 @@ pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
 /// Replaces the ballot of all lanes and the number of threads that arrive at a barrier by constants
 /// where no thread can have exited, and removes the branches that depend on them.
 fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
-    let mut directives = kernel.directives.iter();
-    let Some(size) = directives.find(|directive| directive.name == "reqntid") else {
+    let threads = super::threads(kernel);
+    if threads == 0 {
         return 0;
-    };
-    let threads: u64 = size.values.iter().product();
+    }
     let paths = Paths::new(graph);
     let mut folded = Vec::new();
     for &id in &graph.order {

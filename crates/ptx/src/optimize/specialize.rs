@@ -685,8 +685,7 @@ impl<'g, 'a> Test<'g, 'a> {
             if self.graph.type_of(name).is_some() {
                 values.insert(name, self.value(name)?);
             } else {
-                let uniform = ["%ntid.", "%nctaid."];
-                known &= !name.starts_with('%') || uniform.iter().any(|it| name.starts_with(it));
+                known &= !name.starts_with('%') || UNIFORM.contains(&name);
             }
         }
         if !known {
