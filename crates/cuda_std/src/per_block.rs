@@ -19,6 +19,7 @@
 //! threads could own the same element.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use crate::group::{self, Group};
 use crate::thread;
@@ -31,7 +32,7 @@ macro_rules! output {
         /// On the host, the argument for this parameter is a `&mut DeviceBuffer<T>`.
         #[repr(C)]
         pub struct $name<'k, T, const $n: usize = $default> {
-            pointer: *mut T,
+            pointer: NonNull<T>,
             length: usize,
             elements: PhantomData<(*mut T, &'k mut ())>,
         }
@@ -134,7 +135,7 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
 pub struct Piece<'a, T, const N: usize = 1> {
     start: usize,
     length: usize,
-    pointer: *mut T,
+    pointer: NonNull<T>,
     elements: PhantomData<&'a mut [T]>,
 }
 
@@ -176,7 +177,7 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
                 if i < length {
                     // SAFETY: in bounds, and exclusive to this thread: block indices are unique in
                     // the grid, and thread indices in the block.
-                    f(index, unsafe { &mut *pointer.add(index) });
+                    f(index, unsafe { pointer.add(index).as_mut() });
                 }
             },
         );
@@ -200,7 +201,7 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
         thread::block_stride(length).map(move |i| {
             // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the
             // grid, and thread indices in the block.
-            (start + i, unsafe { &mut *(pointer.add(start + i)) })
+            (start + i, unsafe { pointer.add(start + i).as_mut() })
         })
     }
 }
@@ -238,7 +239,7 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
                 if index < self.length {
                     // SAFETY: in bounds, and exclusive to this lane: warp indices are unique in the
                     // grid, and lane indices in the warp.
-                    f(index, unsafe { &mut *self.pointer.add(index) });
+                    f(index, unsafe { self.pointer.add(index).as_mut() });
                 }
             }
         }
@@ -253,7 +254,7 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
             .flat_map(move |piece| lanes.clone().map(move |i| piece * N + i))
             .filter(move |&index| index < length)
             // SAFETY: as in `each`.
-            .map(move |index| (index, unsafe { &mut *pointer.add(index) }))
+            .map(move |index| (index, unsafe { pointer.add(index).as_mut() }))
     }
 }
 
@@ -287,7 +288,7 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
             // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
             // grid.
             f(start, unsafe {
-                &mut *self.pointer.add(start).cast::<[T; N]>()
+                self.pointer.add(start).cast::<[T; N]>().as_mut()
             });
         }
         let (start, elements) = self.rest();
@@ -307,7 +308,7 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
             // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
             // grid.
             (start, unsafe {
-                &mut *(pointer.add(start).cast::<[T; N]>())
+                pointer.add(start).cast::<[T; N]>().as_mut()
             })
         })
     }
@@ -323,7 +324,7 @@ impl<T, const N: usize> PerThreadChunk<'_, T, N> {
         };
         // SAFETY: in bounds, exclusive to the first thread, and not part of a chunk.
         (start, unsafe {
-            core::slice::from_raw_parts_mut(self.pointer.add(start), length)
+            core::slice::from_raw_parts_mut(self.pointer.add(start).as_ptr(), length)
         })
     }
 }

@@ -26,6 +26,7 @@
 use core::iter::FusedIterator;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
+use core::ptr::NonNull;
 
 use crate::per_thread_2d::{matrix, same_layout};
 use crate::thread;
@@ -34,7 +35,7 @@ use crate::thread;
 /// `i` of `n` owns the rows `i`, `i + n` and so on, for grids of any shape.
 #[repr(C)]
 pub struct PerRow<'k, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     height: usize,
@@ -45,7 +46,7 @@ pub struct PerRow<'k, T> {
 /// thread `i` of `n` owns the columns `i`, `i + n` and so on, for grids of any shape.
 #[repr(C)]
 pub struct PerColumn<'k, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     height: usize,
@@ -76,7 +77,10 @@ impl<T> PerRow<'_, T> {
             // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the
             // grid.
             let row = unsafe {
-                core::slice::from_raw_parts_mut(pointer.add(start), width.min(length - start))
+                core::slice::from_raw_parts_mut(
+                    pointer.add(start).as_ptr(),
+                    width.min(length - start),
+                )
             };
             (y, row)
         })
@@ -118,7 +122,7 @@ pub struct Column<'a, T> {
     /// The first element of the matrix. The address of the column's first element is not a field:
     /// LLVM would compute it as an integer when it optimizes copies of the struct, and the accesses
     /// would lose their state space.
-    pointer: *mut T,
+    pointer: NonNull<T>,
     x: usize,
     length: usize,
     step: usize,
@@ -145,7 +149,7 @@ impl<'a, T> Column<'a, T> {
     #[must_use]
     pub fn get(&self, y: usize) -> Option<&T> {
         // SAFETY: in bounds, and no other thread has this column.
-        (y < self.length).then(|| unsafe { &*element(self.pointer, self.x, y * self.step) })
+        (y < self.length).then(|| unsafe { element(self.pointer, self.x, y * self.step).as_ref() })
     }
 
     /// Returns a mutable reference to the element in row `y`, or `None` if `y` is out of bounds.
@@ -153,7 +157,7 @@ impl<'a, T> Column<'a, T> {
     #[must_use]
     pub fn get_mut(&mut self, y: usize) -> Option<&mut T> {
         // SAFETY: in bounds, and no other thread has this column.
-        (y < self.length).then(|| unsafe { &mut *element(self.pointer, self.x, y * self.step) })
+        (y < self.length).then(|| unsafe { element(self.pointer, self.x, y * self.step).as_mut() })
     }
 
     /// Returns an iterator over the elements from top to bottom.
@@ -161,7 +165,7 @@ impl<'a, T> Column<'a, T> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> + FusedIterator {
         let (pointer, x, step) = (self.pointer, self.x, self.step);
         // SAFETY: in bounds, and no other thread has this column.
-        (0..self.length).map(move |y| unsafe { &*element(pointer, x, y * step) })
+        (0..self.length).map(move |y| unsafe { element(pointer, x, y * step).as_ref() })
     }
 
     /// Returns an iterator over mutable references to the elements from top to bottom.
@@ -170,7 +174,7 @@ impl<'a, T> Column<'a, T> {
         let (pointer, x, step) = (self.pointer, self.x, self.step);
         // SAFETY: in bounds, no other thread has this column, and the iterator returns each element
         // once.
-        (0..self.length).map(move |y| unsafe { &mut *element(pointer, x, y * step) })
+        (0..self.length).map(move |y| unsafe { element(pointer, x, y * step).as_mut() })
     }
 
     /// Returns a slice of `len` zero-sized elements: indexing it is a bounds check with the usual
@@ -182,23 +186,15 @@ impl<'a, T> Column<'a, T> {
     }
 }
 
-/// Returns the address of the element in column `x` whose row starts at the element `row`, known not
-/// to be null.
-///
-/// LLVM does not assume that of a reference through a pointer that the kernel loads from a
-/// parameter, so the `Option` that an iterator returns would keep its null test.
+/// Returns the address of the element in column `x` whose row starts at the element `row`.
 ///
 /// # Safety
 ///
 /// The matrix must start at `pointer` and have the element.
 #[inline(always)]
-unsafe fn element<T>(pointer: *mut T, x: usize, row: usize) -> *mut T {
-    // SAFETY: as the caller promises; no memory includes the address 0.
-    unsafe {
-        let element = pointer.add(x).add(row);
-        core::hint::assert_unchecked(element.addr() != 0);
-        element
-    }
+unsafe fn element<T>(pointer: NonNull<T>, x: usize, row: usize) -> NonNull<T> {
+    // SAFETY: as the caller promises.
+    unsafe { pointer.add(x).add(row) }
 }
 
 impl<T> Index<usize> for Column<'_, T> {
@@ -209,7 +205,7 @@ impl<T> Index<usize> for Column<'_, T> {
     fn index(&self, y: usize) -> &T {
         let () = self.rows()[y];
         // SAFETY: in bounds, and no other thread has this column.
-        unsafe { &*element(self.pointer, self.x, y * self.step) }
+        unsafe { element(self.pointer, self.x, y * self.step).as_ref() }
     }
 }
 
@@ -219,6 +215,6 @@ impl<T> IndexMut<usize> for Column<'_, T> {
     fn index_mut(&mut self, y: usize) -> &mut T {
         let () = self.rows()[y];
         // SAFETY: in bounds, and no other thread has this column.
-        unsafe { &mut *element(self.pointer, self.x, y * self.step) }
+        unsafe { element(self.pointer, self.x, y * self.step).as_mut() }
     }
 }

@@ -15,6 +15,7 @@
 //! On the host, the argument for this parameter is a `&mut DeviceBuffer<T>`.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use crate::thread::{self, UniqueIndex};
 
@@ -29,7 +30,7 @@ use crate::thread::{self, UniqueIndex};
 /// two `&mut` to one element.
 #[repr(C)]
 pub struct PerThread<'k, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     // Neither `Send` nor `Sync`, and bound to the kernel's lifetime.
     elements: PhantomData<(*mut T, &'k mut ())>,
@@ -68,7 +69,7 @@ impl<T> PerThread<'_, T> {
         for index in thread::grid_stride_of::<T>(self.length) {
             // SAFETY: `index` is in bounds, and the loop visits each of this thread's elements
             // once.
-            f(index, unsafe { &mut *self.pointer.add(index) });
+            f(index, unsafe { self.pointer.add(index).as_mut() });
         }
     }
 
@@ -89,7 +90,7 @@ impl<T> PerThread<'_, T> {
         for index in thread::grid_stride_of::<T>(inputs.limit(self.length)) {
             // SAFETY: `index` is in bounds of all slices, and the loop visits each of this thread's
             // elements once.
-            unsafe { f(index, &mut *self.pointer.add(index), inputs.items(index)) };
+            unsafe { f(index, self.pointer.add(index).as_mut(), inputs.items(index)) };
         }
     }
 
@@ -122,7 +123,7 @@ impl<T> PerThread<'_, T> {
             return None;
         }
         // SAFETY: in bounds, and exclusive to this thread: thread indices are unique in the grid.
-        Some(unsafe { &mut *self.pointer.add(index) })
+        Some(unsafe { self.pointer.add(index).as_mut() })
     }
 }
 
@@ -198,7 +199,7 @@ tuples! {
 /// An iterator over a thread's elements. Created by [`PerThread::own`].
 pub struct Own<'a, T> {
     indices: thread::Strided,
-    pointer: *mut T,
+    pointer: NonNull<T>,
     elements: PhantomData<&'a mut [T]>,
 }
 
@@ -218,6 +219,6 @@ impl<'a, T> Iterator for Own<'a, T> {
         indices.next = unsafe { indices.next.unchecked_add(indices.step) };
         // SAFETY: `index` is in bounds, and the iterator returns each of this thread's elements
         // once.
-        Some((index, unsafe { &mut *self.pointer.add(index) }))
+        Some((index, unsafe { self.pointer.add(index).as_mut() }))
     }
 }

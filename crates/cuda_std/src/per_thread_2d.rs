@@ -17,6 +17,7 @@
 //! the argument, so all threads have the same one.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use crate::thread;
 
@@ -26,7 +27,7 @@ use crate::thread;
 /// continue the numbering along `y`.
 #[repr(C)]
 pub struct PerThread2d<'k, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     height: usize,
@@ -40,7 +41,7 @@ pub struct PerThread2d<'k, T> {
 /// on.
 #[repr(C)]
 pub struct PerTile<'k, T, const W: usize, const H: usize> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     height: usize,
@@ -224,7 +225,7 @@ impl Iterator for Places {
 /// The elements at `places` of a matrix, or of a part of a matrix that starts at `pointer`.
 #[derive(Clone, Copy)]
 struct Elements<T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     places: Places,
@@ -246,7 +247,7 @@ impl<T> Elements<T> {
                 if index < self.length {
                     // SAFETY: in bounds, and exclusive to this thread: columns are less than the
                     // width, so different (column, row) pairs have different indices.
-                    f((own_x, own_y), unsafe { &mut *self.pointer.add(index) });
+                    f((own_x, own_y), unsafe { self.pointer.add(index).as_mut() });
                 }
                 // SAFETY: `x` is a column of a matrix in memory, and a grid has fewer than 2⁶³
                 // threads.
@@ -265,7 +266,7 @@ impl<T> Elements<T> {
         self.places.filter_map(move |(x, y)| {
             let index = y * self.width + x;
             // SAFETY: as in `each`.
-            (index < self.length).then(|| ((x, y), unsafe { &mut *self.pointer.add(index) }))
+            (index < self.length).then(|| ((x, y), unsafe { self.pointer.add(index).as_mut() }))
         })
     }
 }
@@ -341,7 +342,7 @@ impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
 
 /// A tile of a [`PerTile`] that belongs to this thread's block.
 pub struct Tile<'a, T, const W: usize, const H: usize> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     x: usize,
@@ -376,11 +377,12 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
 
     #[inline(always)]
     fn elements(&self) -> Elements<T> {
-        let start = self.y * self.width + self.x;
+        // If the last row is partial, the tile may start past the end; then it has no elements.
+        let start = self.length.min(self.y * self.width + self.x);
         Elements {
-            // If the last row is partial, the tile may start past the end; then it has no elements.
-            pointer: self.pointer.wrapping_add(start),
-            length: self.length.saturating_sub(start),
+            // SAFETY: in bounds, or the end.
+            pointer: unsafe { self.pointer.add(start) },
+            length: self.length - start,
             width: self.width,
             places: Places::of_thread().up_to(self.columns, self.rows),
         }
@@ -402,7 +404,7 @@ impl<T, const W: usize, const H: usize> Tile<'_, T, W, H> {
                 if x < self.columns && index < self.length {
                     // SAFETY: in bounds, and exclusive to this thread: columns are less than the
                     // width, so different (column, row) pairs have different indices.
-                    f((x_in, y_in), unsafe { &mut *self.pointer.add(index) });
+                    f((x_in, y_in), unsafe { self.pointer.add(index).as_mut() });
                 }
             });
         });

@@ -19,6 +19,7 @@
 //! height are part of the argument, so all threads have the same ones.
 
 use core::marker::PhantomData;
+use core::ptr::NonNull;
 
 use crate::per_thread_2d::{matrix, same_layout};
 use crate::thread::{self, Strided};
@@ -28,7 +29,7 @@ use crate::thread::{self, Strided};
 /// `x + nx` and so on of the rows `y`, `y + ny` and so on of the layers `z`, `z + nz` and so on.
 #[repr(C)]
 pub struct PerThread3d<'k, T> {
-    pointer: *mut T,
+    pointer: NonNull<T>,
     length: usize,
     width: usize,
     height: usize,
@@ -98,7 +99,7 @@ impl<T> PerThread3d<'_, T> {
                         // SAFETY: in bounds, and exclusive to this thread: columns are less than
                         // the width and rows less than the height, so different positions have
                         // different indices.
-                        f((x, y, z), unsafe { &mut *self.pointer.add(index) });
+                        f((x, y, z), unsafe { self.pointer.add(index).as_mut() });
                     }
                 }
             }
@@ -116,7 +117,7 @@ impl<T> PerThread3d<'_, T> {
         places.filter_map(move |(x, y, z)| {
             let index = (z * height + y) * width + x;
             // SAFETY: as in `each`.
-            (index < length).then(|| ((x, y, z), unsafe { &mut *pointer.add(index) }))
+            (index < length).then(|| ((x, y, z), unsafe { pointer.add(index).as_mut() }))
         })
     }
 

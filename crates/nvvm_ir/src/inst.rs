@@ -53,6 +53,9 @@ pub struct MemAccess {
     pub invariant: bool,
     /// `!range` of a load: the result is in `start..=end` (wrapping).
     pub range: Option<(u128, u128)>,
+    /// `!nonnull` and `!noundef` of a load: the result is not null. LLVM keeps the former when it
+    /// removes the load only together with the latter.
+    pub nonnull: bool,
 }
 
 /// Binary operations on integers and floats; both operands have the same type.

@@ -421,6 +421,7 @@ fn rule_11_memory() {
     change_breaks(&load, access(|a| a.align = 0), Rule::Memory);
     change_breaks(&load, access(|a| a.align = 6), Rule::Memory);
     change_breaks(&store, access(|a| a.invariant = true), Rule::Memory);
+    change_breaks(&load, access(|a| a.nonnull = true), Rule::Memory);
     change_breaks(
         &body("  %y = load double, ptr %p, align 8\n  ret void\n"),
         access(|a| a.range = Some((0, 1))),

@@ -549,7 +549,15 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         }
     }
 
-    fn nonnull_metadata(&mut self, _load: Value) {}
+    fn nonnull_metadata(&mut self, load: Value) {
+        if !self.optimizes() {
+            return;
+        }
+        let mut module = self.cx.module.borrow_mut();
+        if let Some(InstKind::Load { access, .. }) = module.inst_mut(load).map(|i| &mut i.kind) {
+            access.nonnull = true;
+        }
+    }
 
     fn store(&mut self, value: Value, ptr: Value, align: Align) -> Value {
         self.store_with_flags(value, ptr, align, MemFlags::empty())
@@ -1038,12 +1046,14 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 
     /// Adds the value range that a load of a scalar is known to have.
     fn scalar_metadata(&mut self, load: Value, scalar: abi::Scalar) {
-        if self.optimizes()
-            && matches!(scalar.primitive(), abi::Primitive::Int(..))
-            && !scalar.is_always_valid(self)
-            && !scalar.is_uninit_valid()
-        {
-            self.range_metadata(load, scalar.valid_range(self));
+        if !self.optimizes() || scalar.is_always_valid(self) || scalar.is_uninit_valid() {
+            return;
+        }
+        let range = scalar.valid_range(self);
+        match scalar.primitive() {
+            abi::Primitive::Int(..) => self.range_metadata(load, range),
+            abi::Primitive::Pointer(_) if !range.contains(0) => self.nonnull_metadata(load),
+            _ => {}
         }
     }
 

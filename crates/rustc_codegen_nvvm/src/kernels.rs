@@ -447,8 +447,8 @@ impl EntryParam<'_, '_> {
                     args.push(self.to_register(values[0], scalar));
                 }
                 _ => {
-                    let slot = self.spill(&incoming);
-                    args.push(self.load(slot, Size::ZERO, cx.immediate_backend_type(layout)));
+                    let from = self.address(&incoming);
+                    args.push(self.load(from, Size::ZERO, cx.immediate_backend_type(layout)));
                 }
             },
             PassMode::Pair(..) => {
@@ -458,10 +458,10 @@ impl EntryParam<'_, '_> {
                 let (first, second) = match incoming {
                     Incoming::Values(values) => (values[0], values[1]),
                     _ => {
-                        let slot = self.spill(&incoming);
+                        let from = self.address(&incoming);
                         (
-                            self.load(slot, Size::ZERO, cx.scalar_type(a)),
-                            self.load(slot, b_offset, cx.scalar_type(b)),
+                            self.load_scalar(from, Size::ZERO, a),
+                            self.load_scalar(from, b_offset, b),
                         )
                     }
                 };
@@ -470,8 +470,8 @@ impl EntryParam<'_, '_> {
             }
             PassMode::Cast { cast, .. } => {
                 let ty = cx.cast_backend_type(cast);
-                let slot = self.spill(&incoming);
-                args.push(self.load(slot, Size::ZERO, ty));
+                let from = self.address(&incoming);
+                args.push(self.load(from, Size::ZERO, ty));
             }
             PassMode::Indirect { .. } => args.push(self.spill(&incoming)),
             PassMode::IndirectUnsized { .. } => rustc_span::bug!("an unsized kernel parameter"),
@@ -504,12 +504,37 @@ impl EntryParam<'_, '_> {
         })
     }
 
-    /// Loads a part of the parameter from its copy.
-    fn load(&self, slot: Value, offset: Size, ty: Type) -> Value {
+    /// Returns the address of the parameter, from which the entry loads it.
+    fn address(&self, incoming: &Incoming) -> Value {
+        match *incoming {
+            Incoming::Memory(from) => from,
+            _ => self.spill(incoming),
+        }
+    }
+
+    /// Loads a part of the parameter from an address.
+    fn load(&self, from: Value, offset: Size, ty: Type) -> Value {
+        self.load_with(from, offset, ty, false)
+    }
+
+    fn load_scalar(&self, from: Value, offset: Size, scalar: rustc_abi::Scalar) -> Value {
+        let pointer = matches!(scalar.primitive(), rustc_abi::Primitive::Pointer(_));
+        let nonnull =
+            pointer && !scalar.is_uninit_valid() && !scalar.valid_range(self.cx).contains(0);
+        self.load_with(
+            from,
+            offset,
+            self.cx.scalar_type(scalar),
+            nonnull && self.cx.optimizes(),
+        )
+    }
+
+    fn load_with(&self, from: Value, offset: Size, ty: Type, nonnull: bool) -> Value {
         with_builder(self.cx, self.block, None, |b| {
-            let from = at_offset(b, slot, offset.bytes());
+            let from = at_offset(b, from, offset.bytes());
             let align = self.layout.align.abi.restrict_for_offset(offset);
-            b.load(ty, from, access(align.bytes()))
+            let access = access(align.bytes());
+            b.load(ty, from, MemAccess { nonnull, ..access })
         })
     }
 

@@ -44,6 +44,7 @@ fn piece_access(access: MemAccess, size: u64) -> MemAccess {
     MemAccess {
         align: access.align.clamp(1, size),
         range: None,
+        nonnull: false,
         ..access
     }
 }

@@ -15,6 +15,7 @@ pub(super) struct Attached {
     pub(super) align: u64,
     pub(super) range: Option<(u128, u128)>,
     pub(super) invariant: bool,
+    pub(super) nonnull: bool,
     pub(super) loc: Option<Di>,
     pub(super) no_unroll: bool,
 }
@@ -459,6 +460,7 @@ impl<'t> Reader<'t> {
             atomic,
             invariant: attached.invariant,
             range: attached.range,
+            nonnull: attached.nonnull,
         })
     }
 
@@ -471,6 +473,10 @@ impl<'t> Reader<'t> {
                 Tok::Meta("range") => attached.range = self.range()?,
                 Tok::Meta("invariant.load") => {
                     attached.invariant = true;
+                    self.node_ref()?;
+                }
+                Tok::Meta("nonnull") => {
+                    attached.nonnull = true;
                     self.node_ref()?;
                 }
                 Tok::Meta("dbg") => {

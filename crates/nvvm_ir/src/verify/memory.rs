@@ -14,13 +14,18 @@ impl Verifier<'_> {
             format!("the alignment is {}", access.align)
         })?;
         memory(
-            load || !access.invariant && access.range.is_none(),
+            load || !access.invariant && access.range.is_none() && !access.nonnull,
             "a store with properties of a load",
         )?;
         let int = self.m.types.int_bits(ty).is_some();
         memory(
             access.range.is_none() || int,
             "a range on a type that is not an integer",
+        )?;
+        let pointer = matches!(self.kind(ty), TypeKind::Ptr(_));
+        memory(
+            !access.nonnull || pointer,
+            "`nonnull` on a type that is not a pointer",
         )?;
         let Some((ordering, _)) = access.atomic else {
             return Ok(());

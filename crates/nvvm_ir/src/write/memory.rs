@@ -134,6 +134,9 @@ impl Writer<'_> {
         if let Some((start, end)) = access.range {
             self.range(ty, start, end);
         }
+        if access.nonnull {
+            self.nonnull();
+        }
         if access.invariant {
             self.invariant();
         }

@@ -167,10 +167,19 @@ impl Writer<'_> {
     }
 
     pub(super) fn invariant(&mut self) {
+        self.empty_node(", !invariant.load ");
+    }
+
+    pub(super) fn nonnull(&mut self) {
+        self.empty_node(", !nonnull ");
+        self.empty_node(", !noundef ");
+    }
+
+    fn empty_node(&mut self, name: &str) {
         if self.md.empty == NONE {
             self.md.empty = self.md.push(Node::Empty);
         }
-        self.s(", !invariant.load ");
+        self.s(name);
         self.node(self.md.empty);
     }
 

@@ -8,6 +8,7 @@ pub const ACCESS4: MemAccess = MemAccess {
     atomic: None,
     invariant: false,
     range: None,
+    nonnull: false,
 };
 
 /// Returns a module with one of nearly everything that libnvvm accepts in both dialects, optionally
