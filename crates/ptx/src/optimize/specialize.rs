@@ -150,19 +150,17 @@ pub(super) fn specialize<'a>(
         });
     }
     let mut ranges: Vec<(&'a str, Range)> = Vec::new();
-    let mut all = all?;
+    let all = all?;
+    test.demand("lt", "u64", [Operand::Name(all), number(BOUND)]);
     if reads(test.graph, &cold, "%ctaid.x") {
         // Indices of threads are below the bound, too.
         let threads = block_width(kernel).unwrap_or(1024).max(1);
         let blocks = Operand::Name(test.special("%nctaid.x"));
-        let operands = [blocks, number(threads)];
-        let threads_of_grid = test.emit(Type::B64, "mul", &["wide", "u32"], operands);
-        let operands = [all, threads_of_grid].map(Operand::Name);
-        all = test.emit(Type::B64, "or", &["b64"], operands);
-        let most = (BOUND as i64 - 1) / threads as i64;
+        let most = (BOUND - 1) / threads;
+        test.demand("le", "u32", [blocks, number(most)]);
+        let most = most as i64;
         ranges.extend([("%ctaid.x", (0, most - 1)), ("%nctaid.x", (1, most))]);
     }
-    test.demand("lt", "u64", [Operand::Name(all), number(BOUND)]);
     for [y, z, size_x, size_y, size_z] in FLATTENED {
         let Some(dimensions) = flattened(test.graph, &cold, [y, z], [size_x, size_y]) else {
             continue;
