@@ -36,9 +36,13 @@ pub fn cholesky_safe(
                     *element /= pivot;
                 }
             });
-            let product = shared.read(|a| a[y][k] * a[x][k]);
-            shared.own().each(|(x, y), element| {
-                if x > k && y >= x {
+            // Only these threads read: the rows of a column are in the same bank.
+            let product = shared.read(|a| {
+                let is_left = x > k && y >= x;
+                is_left.then(|| a[y][k] * a[x][k])
+            });
+            shared.own().each(|_, element| {
+                if let Some(product) = product {
                     *element -= product;
                 }
             });
