@@ -568,15 +568,12 @@ fn specialized(text: &str) -> (String, String) {
 fn ordinary_launches_have_32_bits_and_no_loop() {
     let text = optimized(&(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
     let (test, copy) = specialized(&text);
-    // The lengths, and the number of threads with blocks of up to 1024, are below 2³⁰.
+    // The lengths are below 2³⁰, and the number of threads with blocks of up to 1024.
     assert!(
-        test.contains("mul.wide.u32 %x12, %x11, 1024;\nor.b64 %x13, %x10, %x12;"),
+        test.contains("setp.lt.u64 %x11, %x10, 1073741824;"),
         "{test}"
     );
-    assert!(
-        test.contains("setp.lt.u64 %x14, %x13, 1073741824;"),
-        "{test}"
-    );
+    assert!(test.contains("setp.le.u32 %x13, %x12, 1048575;"), "{test}");
     // The grid has at least as many threads as there are elements.
     assert_eq!(test.matches("setp.ge.u32").count(), 2, "{test}");
     assert!(!copy.contains("64 %p"), "{copy}");
@@ -771,6 +768,22 @@ fn counters_of_loops_have_32_bits() {
     assert!(!narrow(multiple, -3, 4));
     let less = multiple.replace("%q4, 3;", "%q4, 2;");
     assert!(!narrow(&less, -4, 4));
+    // The step precedes a branch of the iteration.
+    let early = |read: &str| {
+        let start = format!("{some} {rounded}");
+        let element = format!(
+            "{NEIGHBORS} .reg .b64 %q<9>; .reg .pred %k<9>; .reg .b64 %n;
+             shr.u64 %n, %rd2, 4; {start} mov.u64 %q1, 0;
+             $inner: shl.b64 %q2, %q1, 2; add.s64 %q3, %rd1, %q2; ld.global.u32 %r7, [%q3];
+             add.s64 %q1, %q1, 256; add.s64 %q0, %q0, -1; setp.eq.s32 %k3, %r7, 0;
+             @%k3 bra $skip; st.global.u32 [%rd3], %r7; {read}
+             $skip: setp.ne.s64 %k0, %q0, 0; @%k0 bra $inner;"
+        );
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        !specialized(&text).1.contains("setp.ne.s64")
+    };
+    assert!(early(""));
+    assert!(!early("st.global.u64 [%rd3], %q0;"));
     // Up from a negative number.
     let up = format!("{some} {rounded} neg.s64 %q8, %q7; mov.u64 %q0, %q8;");
     assert!(narrow(&up, 1, 1));

@@ -793,12 +793,35 @@ impl Text<'_> {
             text.op("%p", &setp, &format!("{counter}, {}", inner.bound))
         };
         let first = inner.compares_first.then(|| compare(self));
-        self.line(&format!(
-            "add.s64 {counter}, {counter}, {};",
-            inner.steps[0]
-        ));
+        let mut steps = vec![(counter, inner.steps[0]), (other, inner.steps[1])];
+        // Perhaps some steps precede a branch, after which the old or the new value may be read.
+        let early = match self.rng.bool() {
+            true => 0,
+            false => self.rng.usize(..3),
+        };
+        for (counter, step) in steps.drain(..early) {
+            self.line(&format!("add.s64 {counter}, {counter}, {step};"));
+        }
+        if early > 0 {
+            let bit = self.op("%r", "and.b32", "%acc, 1");
+            let p = self.op("%p", "setp.eq.s32", &format!("{bit}, 0"));
+            self.line(&format!("@{p} bra $M{number};"));
+            if self.rng.u32(..3) == 0 {
+                let counter = inner.any_counter(self.rng);
+                let low = self.op("%r", "cvt.u32.u64", counter);
+                self.line(&format!("mad.lo.s32 %acc, %acc, 3, {low};"));
+            }
+            self.line(&format!("$M{number}:"));
+        }
+        let late = |text: &mut Self, steps: &[(&String, i64)]| {
+            for (counter, step) in steps {
+                text.line(&format!("add.s64 {counter}, {counter}, {step};"));
+            }
+        };
+        let (before, after) = steps.split_at(usize::from(early == 0));
+        late(self, before);
         let p = first.unwrap_or_else(|| compare(self));
-        self.line(&format!("add.s64 {other}, {other}, {};", inner.steps[1]));
+        late(self, after);
         match self.rng.bool() {
             true => self.line(&format!("@{p} bra $I{number};")),
             false => self.line(&format!("@!{p} bra $O{number};\n    bra.uni $I{number};")),

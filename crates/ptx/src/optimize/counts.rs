@@ -306,7 +306,7 @@ fn inner_condition<'a>(
 }
 
 /// Returns whether each iteration of a loop that reaches the latch runs a block.
-fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool {
+pub(super) fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool {
     if block == each.header || block == each.latch {
         return true;
     }

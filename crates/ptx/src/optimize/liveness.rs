@@ -29,6 +29,11 @@ impl<'a> Liveness<'a> {
         }
     }
 
+    /// Returns whether a register is live at the start of a block.
+    pub fn contains(&self, block: Id, register: &str) -> bool {
+        (self.0.get(&block)).is_some_and(|live| live.contains(register))
+    }
+
     /// Returns the registers that a block and those after it read before they write them. Calls
     /// `visit` with the index of each statement, last first, and the registers that are live after
     /// it. Instructions without effect whose results are not live count as absent.

@@ -223,7 +223,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Returns the value that an addition or subtraction adds to a register, and the width in bits.
-    fn step_of(&self, sum: &Instruction<'a>, register: &str) -> Option<(Step<'a>, u32)> {
+    pub fn step_of(&self, sum: &Instruction<'a>, register: &str) -> Option<(Step<'a>, u32)> {
         let bits = match (sum.opcode, &sum.modifiers[..], sum.guard) {
             ("add" | "sub", ["s64" | "u64"], None) => 64,
             ("add" | "sub", ["s32" | "u32"], None) => 32,

@@ -13,6 +13,7 @@ mod flow;
 mod guarded;
 mod implied;
 pub(crate) mod instructions;
+mod late_steps;
 mod liveness;
 mod loops;
 mod names;
@@ -164,6 +165,7 @@ fn optimize_function<'a>(
     }
     changed += exits::separate(&mut graph, names);
     changed += convert::widen(&mut graph, names);
+    changed += late_steps::delay(&mut graph);
     let mut special = match function.entry {
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,

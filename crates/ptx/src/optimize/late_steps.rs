@@ -1,0 +1,103 @@
+//! Moves the steps of counters to the end of the iteration.
+//!
+//! In a loop that LLVM unrolls, the step often stands where the last copy of the body starts. If
+//! that copy has branches, the step is not in the block that the loop's condition is in, where
+//! [`Loop::counters`] finds counters.
+
+use std::collections::HashSet;
+
+use super::counts::always_runs;
+use super::flow::{End, Graph, Id};
+use super::instructions::{instructions, results, sources};
+use super::liveness::Liveness;
+use super::loops::{self, Loop};
+use crate::Statement;
+
+/// Moves the steps of all loops. Returns how many.
+pub(super) fn delay(graph: &mut Graph<'_>) -> usize {
+    let cold = graph.cold();
+    let mut live = None;
+    let mut count = 0;
+    // Moving a step changes no loop, but the places of instructions.
+    for index in 0.. {
+        let found = loops::single_latch(graph, &cold);
+        let Some(each) = found.get(index) else {
+            break;
+        };
+        let mut steps = early(graph, each);
+        if steps.is_empty() {
+            continue;
+        }
+        let live = live.get_or_insert_with(|| Liveness::new(graph, &graph.order));
+        steps.retain(|&(block, at)| is_free(graph, live, each, block, at));
+        // The last first, so that the places of the others stay.
+        steps.sort_unstable_by(|a, b| b.cmp(a));
+        let latch = each.latch;
+        for &(block, at) in &steps {
+            let step = graph.blocks[block].body.remove(at);
+            graph.blocks[latch].body.insert(0, step);
+        }
+        count += steps.len();
+    }
+    count
+}
+
+/// Returns the steps of counters that each iteration runs before the latch: blocks and positions.
+fn early<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Vec<(Id, usize)> {
+    let mut steps = Vec::new();
+    for (&register, &(times, block, index)) in &each.written {
+        if times != 1 || block == each.latch {
+            continue;
+        }
+        if let Statement::Instruction(it) = &graph.blocks[block].body[index]
+            && each.step_of(it, register).is_some()
+            && always_runs(graph, each, block)
+        {
+            steps.push((block, index));
+        }
+    }
+    steps
+}
+
+/// Returns whether nothing but the latch and what follows it reads the result of a step.
+fn is_free(graph: &Graph<'_>, live: &Liveness<'_>, each: &Loop<'_>, block: Id, at: usize) -> bool {
+    let mut register = "";
+    instructions(&graph.blocks[block].body[at], &mut |it| {
+        results(it, &mut |name| register = name);
+    });
+    let mut is_read = reads(graph, block, at + 1, register);
+    let mut seen = HashSet::new();
+    let mut pending = vec![block];
+    while let Some(id) = pending.pop() {
+        for to in graph.blocks[id].end.targets() {
+            if to == each.latch || !seen.insert(to) {
+                continue;
+            }
+            if each.blocks.contains(&to) {
+                is_read |= reads(graph, to, 0, register);
+                pending.push(to);
+            } else {
+                is_read |= live.contains(to, register);
+            }
+        }
+    }
+    // A loop in the loop would take several steps.
+    !is_read && !seen.contains(&block)
+}
+
+/// Returns whether a block reads a register at a position or after it.
+fn reads(graph: &Graph<'_>, id: Id, from: usize, register: &str) -> bool {
+    let block = &graph.blocks[id];
+    let mut found = false;
+    for statement in &block.body[from..] {
+        instructions(statement, &mut |it| {
+            sources(it, &mut |name| found |= name == register);
+        });
+    }
+    match &block.end {
+        End::Branch(guard, ..) => found |= guard.register == register,
+        End::Leave(it) | End::Switch(it, _) => sources(it, &mut |name| found |= name == register),
+        End::Jump(..) | End::Never => {}
+    }
+    found
+}
