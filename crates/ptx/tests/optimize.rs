@@ -794,10 +794,10 @@ fn counters_of_loops_have_32_bits() {
 fn indices_of_matrices_are_below_the_product_of_the_extents() {
     // Returns whether the test has a product, and the number of checks of a thread per element of a
     // matrix of `height` rows: of four accesses each.
-    let scaled = |condition: &str, factor: u32, offset: i32| {
+    let all = |condition: &str, column: &str, factor: u32, offset: i32| {
         let access = |i: u32| {
             format!(
-                "mul.lo.s64 %a{i}, %y, %rd4; add.s64 %b{i}, %a{i}, %rd5;
+                "mul.lo.s64 %a{i}, %y, %rd4; add.s64 %b{i}, %a{i}, {column};
                  mul.lo.s64 %s{i}, %b{i}, {factor};
                  add.s64 %c{i}, %s{i}, {offset}; setp.lt.u64 %k{i}, %c{i}, %rd2; @!%k{i} bra $P{i};
                  shl.b64 %d{i}, %c{i}, 2; add.s64 %e{i}, %rd1, %d{i};
@@ -820,6 +820,7 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         let narrow = copy.matches("setp.lt.u32").count();
         (product, narrow + copy.matches("setp.lt.u64").count())
     };
+    let scaled = |condition: &str, factor, offset| all(condition, "%rd5", factor, offset);
     let checks = |condition: &str, offset: i32| scaled(condition, 1, offset);
     assert_eq!(checks("", 0), (true, 0));
     // The next element may be beyond the last one, unless there is a column to the right.
@@ -830,6 +831,18 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
     assert_eq!(checks(&right.replace("ge.u64", "gt.u64"), 1).1, 4);
     let not_last = "add.s64 %next, %rd4, -1; setp.eq.s64 %l1, %rd5, %next; @%l1 bra $end;";
     assert_eq!(checks(not_last, 1), (true, 0));
+    // `x.saturating_sub(1)`, and other selections.
+    let selected = |zero: u32, offset: i32| {
+        let column = format!(
+            ".reg .b64 %left; add.s64 %next, %rd5, {offset}; setp.eq.s64 %l1, %rd5, 0;
+             selp.b64 %left, {zero}, %next, %l1;"
+        );
+        all(&column, "%left", 1, 0)
+    };
+    assert_eq!(selected(0, -1), (true, 0));
+    assert_eq!(selected(0, -2).1, 4);
+    assert_eq!(selected(0, 1).1, 4);
+    assert_eq!(selected(1, -1).1, 4);
     assert_eq!(checks(not_last, 2).1, 4);
     assert_eq!(checks(&not_last.replace("-1", "-2"), 1).1, 4);
     // The previous element of the first one is below zero.
@@ -1175,7 +1188,7 @@ fn conversions_of_floats_that_are_limited_have_32_bits() {
     let text = optimized(&grid_stride(&element));
     let (test, copy) = specialized(&text);
     // The length is not zero, so the last index is small.
-    assert_eq!(test.matches("setp.ne.s64").count(), 1, "{test}");
+    assert_eq!(test.matches("setp.ne.s32").count(), 1, "{test}");
     assert!(copy.contains("cvt.rzi.u32.f32"), "{copy}");
     assert!(copy.contains("min.u32"), "{copy}");
     assert_eq!(copy.matches("cvt.rn.f32.u32").count(), 2, "{copy}");

@@ -151,7 +151,7 @@ impl Text<'_> {
         let shift = if narrow { "b32" } else { "b64" };
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(..4);
-            value = match self.rng.u32(..6) {
+            value = match self.rng.u32(..7) {
                 0 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {constant}")),
                 1 => self.op(reg, &format!("add.{ty}"), &format!("{value}, -{constant}")),
                 2 => self.op(
@@ -165,6 +165,18 @@ impl Text<'_> {
                     &format!("{value}, %stride{suffix}"),
                 ),
                 4 => self.op(reg, &format!("shl.{shift}"), &format!("{value}, 1")),
+                // A subtraction that saturates, or almost one.
+                5 => {
+                    let limit = constant + u32::from(self.rng.u32(..4) == 0);
+                    let p = self.op(
+                        "%p",
+                        &format!("setp.lt.u{bits}"),
+                        &format!("{value}, {limit}"),
+                    );
+                    let less = format!("{value}, -{constant}");
+                    let less = self.op(reg, &format!("add.{ty}"), &less);
+                    self.op(reg, &format!("selp.{shift}"), &format!("0, {less}, {p}"))
+                }
                 _ => self.op(
                     reg,
                     &format!("sub.{ty}"),

@@ -385,6 +385,9 @@ impl<'a> Known<'a> {
                 });
                 sums.into_iter().flatten().collect()
             }
+            ("selp", ["b64" | "u64" | "s64"], [_, a, b, _]) if it.guard.is_none() => {
+                self.saturated(facts, [a, b]).into_iter().collect()
+            }
             _ => Vec::new(),
         };
         results(it, &mut |name| self.forget(name));
@@ -400,13 +403,33 @@ impl<'a> Known<'a> {
             if bound != result
                 && let Some(margin) = i64::checked_neg(number)
             {
-                self.limits.push(Limit {
-                    register: result,
-                    bound,
-                    margin,
-                });
+                let others = self.limits.iter().filter(|limit| limit.register == bound);
+                let implied = others
+                    .filter_map(|limit| Some((limit.bound, margin.checked_add(limit.margin)?)));
+                let limits: Vec<_> = implied.chain([(bound, margin)]).collect();
+                self.limits
+                    .extend(limits.into_iter().map(|(bound, margin)| Limit {
+                        register: result,
+                        bound,
+                        margin,
+                    }));
             }
         }
+    }
+
+    /// Returns the register that a selection between 0 and a smaller number is at most: the `x` of
+    /// `x.saturating_sub(1)`.
+    fn saturated(&self, facts: &Facts<'a>, operands: [&Operand<'a>; 2]) -> Option<(&'a str, i64)> {
+        let [a, b] = operands.map(|operand| self.value(facts, operand));
+        let (a, b) = (a?, b?);
+        let difference = match (a.range, b.range) {
+            ((0, 0), _) => b,
+            (_, (0, 0)) => a,
+            _ => return None,
+        };
+        let (register, number) = difference.polynomial.as_sum()?;
+        let (low, _) = facts.range(&Operand::Name(register))?;
+        (difference.hypothesis.is_none() && number <= 0 && low >= 0).then_some((register, 0))
     }
 
     /// Returns the value of an instruction's result, if it is a polynomial of others.

@@ -177,8 +177,10 @@ pub(super) fn specialize<'a>(
     // The last index of a slice is a number of 32 bits, too.
     let positive = limits(test.graph, &cold, &extents);
     for extent in &positive {
-        let value = test.value(extent)?;
-        test.demand("ne", "s64", [Operand::Name(value), number(0)]);
+        // If the upper half is not 0, the extent is above the bound.
+        let value = [Operand::Name(test.value(extent)?)];
+        let low = test.emit(Type::B32, "cvt", &["u32", "u64"], value);
+        test.demand("ne", "s32", [Operand::Name(low), number(0)]);
     }
     let range_of = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
         true => Some((value, (0, BOUND as i64 - 1))),
