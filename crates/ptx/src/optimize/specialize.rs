@@ -37,6 +37,9 @@ const LARGEST: usize = 1150;
 /// The minimum number of 64-bit operations for which a copy pays.
 const WORTHWHILE: usize = 8;
 
+/// The same for a kernel with a grid-stride loop, which the copy does not have.
+const WORTHWHILE_WITH_LOOP: usize = 6;
+
 /// The maximum number of instructions of the test.
 const TEST: usize = 40;
 
@@ -135,7 +138,10 @@ pub(super) fn specialize<'a>(
         return None;
     }
     let single = single_definitions(graph, &cold);
-    let extents = extents(graph, &cold, &single, kernel.name, known)?;
+    let (extents, operations) = extents(graph, &cold, &single, kernel.name, known);
+    if extents.is_empty() || operations < WORTHWHILE_WITH_LOOP {
+        return None;
+    }
 
     // The test of the extents and of the grid.
     let mut test = Test::new(graph, names, &single, &extents);
@@ -198,6 +204,9 @@ pub(super) fn specialize<'a>(
     let covered: Vec<(&Loop<'a>, Covered<'a>)> = (found.iter())
         .filter_map(|each| Some((each, test.covers(each)?)))
         .collect();
+    if operations < WORTHWHILE && covered.is_empty() {
+        return None;
+    }
     let (second_test, second_condition) = match covered[..] {
         [] => (Vec::new(), None),
         _ => {
@@ -381,15 +390,15 @@ pub(super) fn single_definitions<'a>(
     single
 }
 
-/// Returns the registers with lengths and extents, if there is enough to gain: lengths of slices,
-/// integers of partitions, other numbers that are computed with, and products of such.
+/// Returns the registers with lengths and extents, and the number of 64-bit operations: lengths of
+/// slices, integers of partitions, other numbers that are computed with, and products of such.
 fn extents<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     single: &HashMap<&'a str, Instruction<'a>>,
     kernel: &str,
     known: Kernels<'_>,
-) -> Option<HashSet<&'a str>> {
+) -> (HashSet<&'a str>, usize) {
     let mut addresses = HashSet::new();
     let (mut used, mut counted) = (HashSet::new(), HashSet::new());
     let mut operations = 0;
@@ -439,7 +448,7 @@ fn extents<'a>(
         .map(|(&name, _)| name)
         .collect();
     extents.extend(products);
-    (operations >= WORTHWHILE && !extents.is_empty()).then_some(extents)
+    (extents, operations)
 }
 
 /// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
