@@ -382,6 +382,11 @@ impl<'a> Graph<'a> {
             end.retarget(&end_of);
             self.blocks[id].end = end;
         }
+        self.remove_unreachable();
+    }
+
+    /// Removes the blocks that no path from the first one reaches.
+    pub fn remove_unreachable(&mut self) {
         let mut reached = HashSet::from([self.order[0]]);
         let mut left = vec![self.order[0]];
         while let Some(id) = left.pop() {

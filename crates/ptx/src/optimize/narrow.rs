@@ -63,6 +63,8 @@ pub(super) fn start_small<'a>(
 
 /// Rewrites the copy of a kernel's body. Returns the number of replaced operations.
 pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> usize {
+    // A panic whose check was removed reads nothing.
+    graph.remove_unreachable();
     let cold = graph.cold();
     let predecessors = graph.predecessors();
     let region = Region::new(graph, special);
