@@ -913,6 +913,48 @@ impl<'a> Facts<'a> {
             // A comparison with the old value of its own result is impossible.
             self.conditions.insert(result, Rc::new(condition));
         }
+        if it.guard.is_none() {
+            self.learn_operands(it, result);
+        }
+    }
+
+    /// Records the ranges of the operands of a sum or difference that follow from that of the
+    /// result, which is not computed from the operands alone if it is an extent.
+    fn learn_operands(&mut self, it: &Instruction<'a>, result: &'a str) {
+        let (opcode @ ("add" | "sub"), [ty], [_, a, b]) =
+            (it.opcode, &it.modifiers[..], &it.operands[..])
+        else {
+            return;
+        };
+        let is_result =
+            |operand: &Operand<'a>| matches!(operand, Operand::Name(it) if *it == result);
+        let (Some(range), Some(a_range @ (0.., _)), Some(b_range @ (0.., _))) = (
+            self.ranges.get(result).copied(),
+            self.range(a),
+            self.range(b),
+        ) else {
+            return;
+        };
+        if !is_64(ty)
+            || !self.extents.contains(result)
+            || [a, b].into_iter().any(is_result)
+            || a_range.1.checked_add(b_range.1).is_none()
+        {
+            return;
+        }
+        // The sum does not wrap around, so neither operand is greater than it.
+        let (most_a, most_b) = match opcode {
+            "add" => (range.1 - b_range.0, range.1 - a_range.0),
+            _ => (range.1.saturating_add(b_range.1), a_range.1 - range.0),
+        };
+        for (operand, known, most) in [(a, a_range, most_a), (b, b_range, most_b)] {
+            if let Operand::Name(name) = operand
+                && known.0 <= most
+                && most < known.1
+            {
+                self.learn(name, (known.0, most));
+            }
+        }
     }
 
     fn result_condition(&self, it: &Instruction<'a>) -> Option<Condition<'a>> {
