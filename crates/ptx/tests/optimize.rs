@@ -859,6 +859,81 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
 }
 
 #[test]
+fn rows_of_matrices_are_within_the_product_of_the_extents() {
+    // Whether the test has a product, and the number of checks of a thread that `slices` has, in a
+    // matrix of `height` rows of `%rd4` elements.
+    let checks = |slices: &str| {
+        let element = operations()
+            + &format!(
+                ".reg .b64 %height, %y, %row, %left, %more, %d<9>, %e<9>;
+                 .reg .pred %k<9>, %l<9>;
+                 ld.param.u64 %height, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %y, %r7;
+                 setp.ge.u64 %l0, %y, %height; @%l0 bra $end;
+                 mul.lo.s64 %row, %y, %rd4; {slices}
+                 shl.b64 %d1, %row, 2; add.s64 %e1, %rd1, %d1;
+                 st.global.u32 [%e1], %r7;"
+            );
+        let panics = [panic_with("$P0", "%row"), panic_with("$P1", "%row")].concat();
+        let text = optimized(&(grid_stride(&element) + &panics));
+        let (test, copy) = specialized(&text);
+        let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
+        let panics = copy.matches("setp.").count() - copy.matches(", 0, 0;").count();
+        (product, panics)
+    };
+    let start = "setp.gt.u64 %k0, %row, %rd2; @%k0 bra $P0;";
+    let rest = "sub.s64 %left, %rd2, %row; setp.lt.u64 %k1, %left, %rd4; @%k1 bra $P1;";
+    let (_, none) = checks("");
+    assert_eq!(checks(start), (true, none));
+    let both = format!("{start} {rest}");
+    assert_eq!(checks(&both), (true, none));
+    let inverted = both.replace("lt.u64", "ge.u64").replace("@%k1", "@!%k1");
+    assert_eq!(checks(&inverted), (true, none));
+    let greater = both.replace("lt.u64 %k1, %left, %rd4", "gt.u64 %k1, %rd4, %left");
+    assert_eq!(checks(&greater), (true, none));
+    // The last row has no element more.
+    let at_most = both.replace("lt.u64", "le.u64");
+    assert_eq!(checks(&at_most).1, none + 1);
+    let more = both.replace("%left, %rd4", "%left, %more");
+    let more = format!("add.s64 %more, %rd4, 1; {more}");
+    assert_eq!(checks(&more).1, none + 1);
+    // The row after the last one starts at the end.
+    let next = both.replace("sub.s64", "add.s64 %row, %row, %rd4; sub.s64");
+    assert!(checks(&next).1 > none);
+    // As a signed number, a difference may be negative.
+    assert_eq!(checks(&both.replace("lt.u64", "lt.s64")).1, none + 1);
+}
+
+#[test]
+fn operands_of_small_sums_are_small() {
+    // Whether the offset of the element eight rows below has 32 bits.
+    let is_narrow = |condition: &str| {
+        let element = operations()
+            + &format!(
+                ".reg .b64 %height, %y, %next, %row, %i, %step, %far, %d<9>, %e<9>;
+                 .reg .pred %k<9>, %l<9>;
+                 ld.param.u64 %height, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %y, %r7;
+                 setp.ge.u64 %l0, %y, %height; @%l0 bra $end; {condition}
+                 shl.b64 %step, %rd4, 3;
+                 mul.lo.s64 %row, %y, %rd4; add.s64 %i, %row, %rd5;
+                 setp.lt.u64 %k0, %i, %rd2; @!%k0 bra $P0;
+                 add.s64 %far, %i, %step; setp.lt.u64 %k1, %far, %rd2; @!%k1 bra $P1;
+                 shl.b64 %d1, %i, 2; add.s64 %e1, %rd1, %d1;
+                 shl.b64 %d2, %step, 2; add.s64 %e2, %e1, %d2;
+                 st.global.u32 [%e2], %r7;"
+            );
+        let panics = [panic_with("$P0", "%i"), panic_with("$P1", "%far")].concat();
+        let text = optimized(&(grid_stride(&element) + &panics));
+        let (_, copy) = specialized(&text);
+        !copy.contains("shl.b64")
+    };
+    let below = "add.s64 %next, %y, 8; setp.ge.u64 %l1, %next, %height; @%l1 bra $end;";
+    assert!(is_narrow(below));
+    // There may be no such element.
+    assert!(!is_narrow(&below.replace(", 8;", ", 7;")));
+    assert!(!is_narrow(""));
+}
+
+#[test]
 fn conversions_that_change_an_integer_keep_its_checks() {
     // Whether an index that is computed from the counter with `conversion` is checked.
     let is_checked = |conversion: &str| {
@@ -1212,6 +1287,64 @@ fn conversions_from_16_bits_have_32_bits() {
         text.contains("cvt.u32.u16 %x1, %rs1;\n\tcvt.rn.f32.u32 %f1, %x1;"),
         "{text}"
     );
+}
+
+#[test]
+fn conversions_of_bytes_select_the_byte() {
+    // What the kernel converts to `f32`, if `%r1` is a loaded word.
+    let converted = |part: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .b16 %rs<5>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<3>;
+            .reg .f32 %f<2>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            ld.global.u32 %r1, [%rd2];
+            {part}
+            st.global.f32 [%rd2], %f1;
+            ret;"
+        ));
+        let hot = lines(&text, "ld.global.u32", "st.global.f32");
+        hot[hot.len() - 3..hot.len() - 1].join(" ")
+    };
+    let byte = |index: u32| {
+        let selectors = 0x4440 + index;
+        format!("prmt.b32 %x1, %r1, 0, {selectors}; cvt.rn.f32.u32 %f1, %x1;")
+    };
+    let to_float = "cvt.rn.f32.u16 %f1, %rs2;";
+    let low = "cvt.u16.u32 %rs1, %r1; and.b16 %rs2, %rs1, 255;";
+    assert_eq!(converted(&format!("{low} {to_float}")), byte(0));
+    let second = "cvt.u16.u32 %rs1, %r1; shr.u16 %rs2, %rs1, 8;";
+    assert_eq!(converted(&format!("{second} {to_float}")), byte(1));
+    let third = "shr.u32 %r2, %r1, 16; cvt.u16.u32 %rs1, %r2; and.b16 %rs2, %rs1, 255;";
+    assert_eq!(converted(&format!("{third} {to_float}")), byte(2));
+    let signed = to_float.replace("u16", "s16");
+    assert_eq!(converted(&format!("{third} {signed}")), byte(2));
+    let last = "shr.u32 %r2, %r1, 24;";
+    assert_eq!(
+        converted(&format!("{last} cvt.rn.f32.u32 %f1, %r2;")),
+        byte(3)
+    );
+    let field = "bfe.u32 %r2, %r1, 8, 8;";
+    assert_eq!(
+        converted(&format!("{field} cvt.rn.f32.s32 %f1, %r2;")),
+        byte(1)
+    );
+    // Other bits, and a word that changes.
+    for other in [
+        field.replace("8, 8", "9, 8"),
+        field.replace("8, 8", "8, 7"),
+        last.replace("24", "23"),
+        last.replace("shr.u32", "shr.s32"),
+        format!("{field} add.s32 %r1, %r1, 1;"),
+        "and.b32 %r2, %r1, 254;".to_owned(),
+        "and.b32 %r2, %r1, 4294967295;".to_owned(),
+    ] {
+        let text = converted(&format!("{other} cvt.rn.f32.u32 %f1, %r2;"));
+        assert!(!text.contains("prmt"), "{text}");
+    }
 }
 
 #[test]

@@ -565,6 +565,18 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         polynomial: &Polynomial<'a>,
     ) -> Option<Product<'a>> {
+        self.product_of(facts, extents, polynomial, false)
+    }
+
+    /// Returns a product of extents that the value of a polynomial is below. Unless `negative`, the
+    /// value must be at least 0.
+    fn product_of(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        polynomial: &Polynomial<'a>,
+        negative: bool,
+    ) -> Option<Product<'a>> {
         let mut registers: Vec<&'a str> = (polynomial.registers())
             .filter(|name| !extents.contains(name))
             .collect();
@@ -593,19 +605,21 @@ impl<'a> Known<'a> {
                 most.insert(register, bounds[index % bounds.len()].clone());
                 index /= bounds.len();
             }
-            let lowest = substituted(polynomial, &least, &most)?;
-            if lowest.0.values().any(|&coefficient| coefficient < 0) {
-                return None;
+            if !negative {
+                let lowest = substituted(polynomial, &least, &most)?;
+                if lowest.0.values().any(|&coefficient| coefficient < 0) {
+                    return None;
+                }
             }
             let mut highest = substituted(polynomial, &most, &least)?;
             let number = highest.0.remove(&Product::new()).unwrap_or(0);
-            let (products, negative): (Vec<_>, Vec<_>) = highest
+            let (products, others): (Vec<_>, Vec<_>) = highest
                 .0
                 .iter()
                 .partition(|(_, coefficient)| **coefficient > 0);
             // What the negative terms take away at least.
             let mut less = 0i64;
-            for (product, coefficient) in negative {
+            for (product, coefficient) in others {
                 let mut least = coefficient.checked_neg()?;
                 for extent in product {
                     least = least.checked_mul(self.least(facts, extent))?;
@@ -664,7 +678,7 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// Returns the outcome of a comparison of an index with a length, if it can be proven.
+    /// Returns the outcome of a comparison, if it can be proven.
     fn compare(
         &self,
         facts: &Facts<'a>,
@@ -673,9 +687,21 @@ impl<'a> Known<'a> {
         register: &'a str,
     ) -> Option<Proven<'a>> {
         let comparison = Comparison::of(it, true)?;
+        self.compare_index(facts, extents, &comparison, register)
+            .or_else(|| self.compare_range(facts, extents, &comparison, register))
+    }
+
+    /// Returns the outcome of a comparison of an index with a length, if it can be proven.
+    fn compare_index(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        comparison: &Comparison<'a>,
+        register: &'a str,
+    ) -> Option<Proven<'a>> {
         let comparison = match comparison.relation {
             Relation::Greater | Relation::LessOrEqual => comparison.swapped(),
-            _ => comparison,
+            _ => comparison.clone(),
         };
         let outcome = match comparison.relation {
             Relation::Less => true,
@@ -698,6 +724,62 @@ impl<'a> Known<'a> {
             outcome,
             product,
             length,
+        })
+    }
+
+    /// Returns the outcome of a comparison that is true or false if a range is within a slice: that
+    /// its start is at most the length, or that the rest of the slice is at least as long as the
+    /// range.
+    fn compare_range(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        comparison: &Comparison<'a>,
+        register: &'a str,
+    ) -> Option<Proven<'a>> {
+        if comparison.bits != 64 || comparison.signed {
+            return None;
+        }
+        let sides = [&comparison.left, &comparison.right];
+        let [left, right] = sides.map(|operand| self.value(facts, operand));
+        let sides = [left?, right?];
+        if sides.iter().any(|side| side.hypothesis.is_some()) {
+            return None;
+        }
+        let difference = sides[0].polynomial.plus(&sides[1].polynomial, -1)?;
+        difference.0.iter().find_map(|(term, &coefficient)| {
+            let [length] = term[..] else {
+                return None;
+            };
+            if !extents.contains(length) {
+                return None;
+            }
+            // The relation of the other terms to the length.
+            let (outcome, margin) = match (coefficient, comparison.relation) {
+                (-1, Relation::Less) | (1, Relation::Greater) => (true, 0),
+                (-1, Relation::LessOrEqual) | (1, Relation::GreaterOrEqual) => (true, 1),
+                (-1, Relation::GreaterOrEqual) | (1, Relation::LessOrEqual) => (false, 0),
+                (-1, Relation::Greater) | (1, Relation::Less) => (false, 1),
+                _ => return None,
+            };
+            let least = |polynomial: &Polynomial<'a>, sign: i64, margin: i64| {
+                let length = Polynomial::register(length);
+                let scaled = Polynomial::default().plus(polynomial, sign)?;
+                let rest = scaled.plus(&length, 1)?;
+                let rest = rest.plus(&Polynomial::constant(margin), -1)?;
+                self.product_of(facts, extents, &rest, true)
+            };
+            let product = least(&difference, -coefficient, margin)?;
+            // As an unsigned number, a negative one is greater than any length.
+            let not_negative = |side: &Value<'a>| {
+                side.range.0 >= 0 || least(&side.polynomial, -1, 1).as_ref() == Some(&product)
+            };
+            sides.iter().all(not_negative).then_some(Proven {
+                register,
+                outcome,
+                product,
+                length,
+            })
         })
     }
 
