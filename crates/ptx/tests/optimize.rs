@@ -473,8 +473,9 @@ fn accesses_get_the_space_of_their_address() {
         ret;
         ";
     let text = optimized(body);
+    // Its result is not needed.
     assert!(
-        text.contains("atom.relaxed.cta.shared.add.u32 %r2, [%x"),
+        text.contains("red.relaxed.cta.shared.add.u32 [%x"),
         "{text}"
     );
     assert!(text.contains("ld.global.u32 %r3, [%x"), "{text}");
@@ -1345,6 +1346,90 @@ fn conversions_of_bytes_select_the_byte() {
         let text = converted(&format!("{other} cvt.rn.f32.u32 %f1, %r2;"));
         assert!(!text.contains("prmt"), "{text}");
     }
+}
+
+#[test]
+fn atomic_operations_without_result_are_reductions() {
+    // The kernel's `atom` or `red`.
+    let access = |before: &str, atomic: &str, after: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<2>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<3>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            mov.u32 %r1, %tid.x;
+            {before}
+            {atomic}
+            {after}
+            ret;"
+        ));
+        let mut lines = text.lines().map(str::trim);
+        let line = lines.find(|line| line.contains("atom.") || line.contains("red."));
+        line.unwrap().to_owned()
+    };
+    let add = "atom.relaxed.gpu.global.add.u32 %r2, [%rd2], %r1;";
+    let red = "red.relaxed.gpu.global.add.u32 [%rd2], %r1;";
+    assert_eq!(access("", add, ""), red);
+    assert_eq!(
+        access("", add, "mov.u32 %r2, 3; st.global.u32 [%rd2+4], %r1;"),
+        red
+    );
+    let guarded = access("setp.eq.s32 %p1, %r1, 0;", &format!("@%p1 {add}"), "");
+    assert_eq!(guarded, format!("@%p1 {red}"));
+    // The result is needed, there is no such reduction, or the operation acquires.
+    assert_eq!(access("", add, "st.global.u32 [%rd2+4], %r2;"), add);
+    for other in [
+        add.replace("add.u32", "exch.b32"),
+        add.replace("add.u32", "cas.b32")
+            .replace(", %r1", ", 0, %r1"),
+        add.replace("relaxed", "acquire"),
+        add.replace("relaxed", "acq_rel"),
+    ] {
+        assert_eq!(access("", &other, ""), other);
+    }
+}
+
+#[test]
+fn addresses_among_the_parameters_are_in_global_memory() {
+    let optimized = |body: &str| {
+        let text = format!(
+            "{PANIC}\n.visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1) {{
+                .reg .b32 %r<5>;
+                .reg .b64 %rd<9>;
+                ld.param.u64 %rd1, [k_param_0];
+                ld.param.u64 %rd2, [k_param_1];
+                mov.u32 %r1, %tid.x;
+                cvt.u64.u32 %rd3, %r1;
+                {body}
+                ret;
+            }}"
+        );
+        let options = stack::Options::default();
+        let kernels = ptx::Kernels::default();
+        ptx::finish(&text, &[], Purpose::Speed(kernels), &options)
+            .unwrap()
+            .text
+    };
+    let access = "atom.relaxed.gpu.cas.b32 %r2, [%rd5+4], 0, %r1;";
+    let global = |index: &str| {
+        let text = optimized(&format!("{index} {access}"));
+        let is_global = text.contains("atom.relaxed.gpu.global.cas.b32");
+        assert_ne!(
+            is_global,
+            text.contains("atom.relaxed.gpu.cas.b32"),
+            "{text}"
+        );
+        is_global
+    };
+    assert!(global("shl.b64 %rd4, %rd3, 2; add.s64 %rd5, %rd1, %rd4;"));
+    // A product is no address, but either number of a sum may be.
+    assert!(global(
+        "mul.lo.s64 %rd4, %rd3, %rd2; add.s64 %rd5, %rd1, %rd4;"
+    ));
+    assert!(!global("add.s64 %rd5, %rd1, %rd2;"));
+    assert!(!global("ld.u64 %rd5, [%rd1];"));
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod liveness;
 mod loops;
 mod names;
 mod narrow;
+mod reductions;
 mod remaining;
 mod saturate;
 mod sink;
@@ -159,7 +160,9 @@ fn optimize_function<'a>(
     graph.tidy();
     let mut slow = HashSet::new();
     let mut limited = false;
-    let mut changed = spaces::infer(&mut graph, names, slices);
+    let kernel = function.entry.then_some(function.name);
+    let mut changed = spaces::infer(&mut graph, names, kernel, slices);
+    changed += reductions::replace(&mut graph);
     if function.entry {
         changed += arrivals::simplify(&mut graph, function);
     }

@@ -4,7 +4,8 @@
 //! operations are lowered to, nor of an address that is null on another path, as in an
 //! `Option<&T>`. Here, an address has a state space if all its possible values come from addresses
 //! in that space, by adding values that are not addresses. A second register then holds the same
-//! address in that space.
+//! address in that space. An address among the parameters of a kernel is one of global memory: the
+//! host has no other, and libnvvm assumes the same of pointers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,11 +24,23 @@ enum Holds {
     Plain,
     /// A generic address within a state space.
     In(&'static str),
+    /// A number among the parameters of a kernel, perhaps with an offset: if it is a generic
+    /// address, it is one of global memory.
+    Parameter,
     /// Any value.
     Unknown,
 }
 
 impl Holds {
+    /// Returns the state space of the address that a register holds, if an access uses it.
+    fn space(self) -> Option<&'static str> {
+        match self {
+            Holds::In(space) => Some(space),
+            Holds::Parameter => Some("global"),
+            Holds::Null | Holds::Plain | Holds::Unknown => None,
+        }
+    }
+
     fn or(self, other: Holds) -> Holds {
         use Holds::*;
         match (self, other) {
@@ -38,9 +51,15 @@ impl Holds {
     }
 }
 
-/// Gives accesses their state space. Returns the number of changed accesses.
-pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slice]) -> usize {
-    let holds = analyze(graph, slices);
+/// Gives accesses their state space. Returns the number of changed accesses. `kernel` is the
+/// function's name if it is a kernel.
+pub(super) fn infer<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    kernel: Option<&str>,
+    slices: &[&Slice],
+) -> usize {
+    let holds = analyze(graph, kernel, slices);
     let mut accesses = Vec::new();
     for block in &graph.blocks {
         for statement in &block.body {
@@ -67,7 +86,8 @@ pub(super) fn infer<'a>(graph: &mut Graph<'a>, names: &'a Names, slices: &[&Slic
         for it in written.get(name).into_iter().flatten() {
             if matches!(it.opcode, "add" | "sub" | "mov" | "selp") {
                 sources(it, &mut |name| {
-                    if matches!(holds.get(name), Some(Holds::In(_))) && needed.insert(name) {
+                    let space = holds.get(name).and_then(|it| it.space());
+                    if space.is_some() && needed.insert(name) {
                         left.push(name);
                     }
                 });
@@ -91,7 +111,11 @@ fn visit<'s, 'a>(statement: &'s Statement<'a>, f: &mut impl FnMut(&'s Instructio
 }
 
 /// Determines what each register holds, in the whole function.
-fn analyze<'a>(graph: &Graph<'a>, slices: &[&Slice]) -> HashMap<&'a str, Holds> {
+fn analyze<'a>(
+    graph: &Graph<'a>,
+    kernel: Option<&str>,
+    slices: &[&Slice],
+) -> HashMap<&'a str, Holds> {
     let mut holds: HashMap<&'a str, Holds> = HashMap::new();
     loop {
         let mut changed = false;
@@ -101,7 +125,7 @@ fn analyze<'a>(graph: &Graph<'a>, slices: &[&Slice]) -> HashMap<&'a str, Holds> 
                 visit(statement, &mut |it| {
                     let value = match nested {
                         true => Some(Holds::Unknown),
-                        false => result_of(graph, it, &holds, slices),
+                        false => result_of(graph, it, &holds, kernel, slices),
                     };
                     let Some(value) = value else { return };
                     results(it, &mut |name| {
@@ -126,6 +150,7 @@ fn result_of<'a>(
     graph: &Graph<'a>,
     it: &Instruction<'a>,
     holds: &HashMap<&'a str, Holds>,
+    kernel: Option<&str>,
     slices: &[&Slice],
 ) -> Option<Holds> {
     use Holds::*;
@@ -141,7 +166,7 @@ fn result_of<'a>(
         for source in &it.operands[1..] {
             match operand(source)? {
                 Null | Plain => {}
-                In(_) | Unknown => all = Unknown,
+                In(_) | Parameter | Unknown => all = Unknown,
             }
         }
         Some(all)
@@ -157,19 +182,20 @@ fn result_of<'a>(
         }
         ("add", ["u64" | "s64"], [_, left, right]) => {
             Some(match (operand(left)?, operand(right)?) {
-                (space @ In(_), Plain | Null) | (Plain | Null, space @ In(_)) => space,
+                (space @ (In(_) | Parameter), Plain | Null)
+                | (Plain | Null, space @ (In(_) | Parameter)) => space,
                 (Plain | Null, Plain | Null) => Plain,
                 _ => Unknown,
             })
         }
         ("sub", ["u64" | "s64"], [_, left, right]) => {
             Some(match (operand(left)?, operand(right)?) {
-                (space @ In(_), Plain | Null) => space,
+                (space @ (In(_) | Parameter), Plain | Null) => space,
                 (Plain | Null, Plain | Null) => Plain,
                 _ => Unknown,
             })
         }
-        ("ld", ["param", "u64" | "b64"], [_, Operand::Address(Base::Name(name), 0)]) => {
+        ("ld", ["param", "u64" | "b64"], [_, Operand::Address(Base::Name(name), offset)]) => {
             let is_slice = slices.iter().any(|slice| {
                 let number = name.strip_prefix(&slice.kernel);
                 number == Some(&format!("_param_{}", slice.pointer))
@@ -178,11 +204,18 @@ fn result_of<'a>(
                 let number = name.strip_prefix(&slice.kernel);
                 number == Some(&format!("_param_{}", slice.length))
             });
-            Some(match (is_slice, is_length) {
-                (true, _) => In("global"),
-                (_, true) => Plain,
-                _ => Unknown,
-            })
+            let is_parameter = kernel.is_some_and(|kernel| {
+                let number = name.strip_prefix(kernel);
+                number.is_some_and(|number| number.starts_with("_param_"))
+            });
+            Some(
+                match (is_slice && *offset == 0, is_length && *offset == 0) {
+                    (true, _) => In("global"),
+                    (_, true) => Plain,
+                    _ if is_parameter => Parameter,
+                    _ => Unknown,
+                },
+            )
         }
         // Addresses have 64 bits.
         (_, _, [Operand::Name(result), ..])
@@ -233,7 +266,7 @@ fn address_of<'a>(
     let address = addresses.next()?;
     match holds.get(address) {
         // Texture references are not generic addresses; their instructions imply the space.
-        Some(&Holds::In(space)) if addresses.next().is_none() => Some((address, space)),
+        Some(holds) if addresses.next().is_none() => Some((address, holds.space()?)),
         _ => None,
     }
 }
@@ -290,7 +323,7 @@ fn twin_of<'a>(
     };
     let twin = *twins.get(result)?;
     let own = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) if matches!(holds.get(name), Some(Holds::In(_))) => twins
+        Operand::Name(name) if holds.get(name).is_some_and(|it| it.space().is_some()) => twins
             .get(name)
             .map_or_else(|| operand.clone(), |&twin| Operand::Name(twin)),
         _ => operand.clone(),
