@@ -1068,6 +1068,18 @@ fn kernels_that_wait_for_memory_have_few_registers() {
     );
     let body = format!("{body} st.global.f32 [%rd3], %f1;");
     assert!(!limited(grid_stride(&body) + &panics_of_neighbors()));
+    // Only the original might need more.
+    let live = |count: u32| {
+        let value = |i: u32| format!("mul.lo.s32 %v{i}, %r2, {};", i + 3);
+        let add = |i: u32| format!("mad.lo.s32 %r2, %r2, 31, %v{i};");
+        let values: String = (0..count).map(value).collect();
+        let sums: String = (0..count).map(add).collect();
+        let body = format!(".reg .b32 %v<{count}>;\n{values}\n{body}\n{sums}");
+        grid_stride(&format!("{body}\nst.global.u32 [%rd3], %r2;")) + &panics_of_neighbors()
+    };
+    assert!(!limited(live(4)));
+    assert!(limited(live(12)));
+    assert!(!limited(live(20)));
     // A second block of the maximum size runs while the first waits at a barrier.
     let in_blocks = |threads: u32, body: &str| {
         let directive = format!(".reqntid {threads}, 1, 1");

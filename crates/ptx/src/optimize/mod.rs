@@ -58,8 +58,12 @@ const THREADS: u64 = 1024;
 /// The maximum number of live registers of a kernel that is limited to [`REGISTERS`].
 const PRESSURE: usize = 40;
 
-/// The same for a kernel that mostly waits for memory: ptxas then has fewer loads in flight per
-/// thread. ptxas keeps to the limit by itself if fewer are live.
+/// The number of live registers of a copy that fits in [`REGISTERS`] in any case, so that only the
+/// original has more. ptxas keeps to the limit by itself if fewer are live.
+const PRESSURE_OF_SMALL: RangeInclusive<usize> = 20..=28;
+
+/// The same as [`PRESSURE`] for a kernel that mostly waits for memory: ptxas then has fewer loads in
+/// flight per thread. ptxas keeps to the limit by itself if fewer are live.
 const PRESSURE_OF_LOADS: RangeInclusive<usize> = 25..=56;
 
 /// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
@@ -242,7 +246,8 @@ fn limits_registers(directive: &Directive<'_>) -> bool {
 fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64) -> bool {
     let blocks = special.blocks(graph);
     let pressure = liveness::pressure(graph, &blocks);
-    if special.general_is_slow && pressure <= PRESSURE {
+    let is_limited_by_original = special.general_is_slow && pressure <= PRESSURE;
+    if is_limited_by_original || PRESSURE_OF_SMALL.contains(&pressure) {
         return true;
     }
     let cold = graph.cold();
