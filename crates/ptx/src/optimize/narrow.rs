@@ -1488,6 +1488,15 @@ impl<'a> State<'a> {
                 ));
                 true
             }
+            // Numbers of 32 bits without sign.
+            ("setp", [relation, "u64"], [result @ Operand::Name(_), a, b])
+                if is_unsigned_word(a) && is_unsigned_word(b) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let operands = vec![result.clone(), a, b];
+                to.push(instruction("setp", &[relation, "u32"], operands));
+                true
+            }
             ("setp", [relation, "u64"], [result @ Operand::Name(_), a, b])
                 if is_saturated(a) && is_index(b) || is_index(a) && is_saturated(b) =>
             {
