@@ -1283,6 +1283,65 @@ fn conversions_of_floats_that_are_limited_have_32_bits() {
 }
 
 #[test]
+fn coordinates_of_periodic_grids_are_tested() {
+    // The element of a grid of `%rd2` elements after the one at the coordinate `%f1`.
+    let body = operations()
+        + "
+        cvt.rn.f32.u64 %f1, %rd5;
+        cvt.rzi.u64.f32 %y1, %f1;
+        setp.nan.f32 %q1, %f1, %f1;
+        selp.b64 %y2, 0, %y1, %q1;
+        add.s64 %y3, %y2, 1;
+        setp.eq.s64 %q2, %y3, %rd2;
+        selp.b64 %y4, 0, %y3, %q2;
+        setp.lt.u64 %q3, %y2, %rd2;
+        @!%q3 bra $A;
+        setp.lt.u64 %q4, %y4, %rd2;
+        @!%q4 bra $B;
+        shl.b64 %y5, %y4, 2;
+        add.s64 %y6, %rd1, %y5;
+        shl.b64 %y7, %y2, 2;
+        add.s64 %y7, %rd1, %y7;
+        ld.global.nc.u32 %s1, [%y7];
+        st.global.u32 [%y6], %s1;";
+    let panics = [panic_with("$A", "%y2"), panic_with("$B", "%y4")].concat();
+    // Whether the copy tests the coordinate, and the number of its comparisons.
+    let tested = |body: &str| {
+        let text = optimized(&(grid_stride(body) + &panics));
+        let (_, copy) = specialized(&text);
+        let comparisons = copy.matches("setp.").count() - copy.matches(", 0, 0;").count();
+        let is_narrow = !copy.contains("cvt.rzi.u64.f32");
+        (is_narrow && copy.contains("cvt.rzi.u32.f32"), comparisons)
+    };
+    let (is_tested, comparisons) = tested(&body);
+    assert!(is_tested);
+    // The test replaces both checks and that for NaN.
+    let store = "st.global.u32 [%rd3], %s1;\n";
+    let (is_tested, more) = tested(&replaced(
+        &body,
+        "cvt.rn.f32.u64 %f1, %rd5;",
+        &format!("{store} cvt.rn.f32.u64 %f1, %rd5;"),
+    ));
+    assert!(!is_tested);
+    assert_eq!(more, comparisons + 2);
+    let without = |from: &str, to: &str| !tested(&replaced(&body, from, to)).0;
+    // Threads that start over in the original would miss a barrier.
+    assert!(without(
+        "add.s64 %y3, %y2, 1;",
+        "bar.sync 0; add.s64 %y3, %y2, 1;"
+    ));
+    assert!(without("%q2, %y3, %rd2;", "%q2, %y3, 77;"));
+    assert!(without("%q2, %y3, %rd2;", "%q2, %y3, %rd5;"));
+    // Not the value 0 for NaN.
+    assert!(without("selp.b64 %y2, 0,", "selp.b64 %y2, 1,"));
+    assert!(without("selp.b64 %y2, 0, %y1,", "selp.b64 %y2, %y1, 0,"));
+    assert!(without(
+        "setp.nan.f32 %q1, %f1, %f1;",
+        "setp.nan.f32 %q1, %f1, %f2;"
+    ));
+}
+
+#[test]
 fn conversions_from_16_bits_have_32_bits() {
     let text = optimized(
         "

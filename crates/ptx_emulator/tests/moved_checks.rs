@@ -60,7 +60,6 @@ impl Text<'_> {
         let p = self.register("%p");
         self.count += 1;
         let n = self.count;
-        let place = n;
         match self.rng.u32(..4) {
             0 => self.line(&format!(
                 "setp.lt.u64 {p}, {index}, {len};\n    @!{p} bra $P{n};"
@@ -75,6 +74,31 @@ impl Text<'_> {
                 "setp.lt.u64 {p}, {index}, {len};\n    @{p} bra $C{n};\n    bra.uni $P{n};\n$C{n}:"
             )),
         }
+        self.panic(n, index, len);
+    }
+
+    /// Emits a branch to a panic unless `start <= len`.
+    fn check_at_most(&mut self, start: &str, len: &str) {
+        let p = self.register("%p");
+        self.count += 1;
+        let n = self.count;
+        match self.rng.u32(..3) {
+            0 => self.line(&format!(
+                "setp.gt.u64 {p}, {start}, {len};\n    @{p} bra $P{n};"
+            )),
+            1 => self.line(&format!(
+                "setp.le.u64 {p}, {start}, {len};\n    @!{p} bra $P{n};"
+            )),
+            _ => self.line(&format!(
+                "setp.lt.u64 {p}, {len}, {start};\n    @{p} bra $P{n};"
+            )),
+        }
+        self.panic(n, start, len);
+    }
+
+    /// Adds a panic, to which a check branches.
+    fn panic(&mut self, n: u32, index: &str, len: &str) {
+        let place = n;
         let _ = writeln!(
             self.panics,
             "
@@ -1177,5 +1201,138 @@ fn sunk_values_change_nothing() {
     assert!(
         sunk > kernels / 8 || seed.is_some(),
         "values are sunk in {sunk} of {kernels}"
+    );
+}
+
+/// Returns a kernel that accesses the elements around a place of a periodic grid of up to three
+/// dimensions, whose extent is `stride`, and a row of a matrix with rows of that length. Returns the
+/// number of dimensions if nothing precedes the conversions.
+fn coordinates(rng: &mut Rng) -> (String, Option<usize>) {
+    let mut text = Text {
+        rng,
+        body: String::new(),
+        panics: String::new(),
+        count: 10,
+    };
+    for name in PARAMS {
+        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+        if matches!(name, "xs" | "ys" | "out") {
+            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+        }
+    }
+    text.line("mov.u32 %acc, 7;");
+    text.line("setp.lt.u64 %p1, %xs_len, 3;\n@%p1 bra $end;");
+    let stores = text.rng.u32(..6) == 0;
+    if stores {
+        text.line("st.global.u32 [%report+24], %acc;");
+    }
+    let dimensions = text.rng.usize(1..4);
+    let loaded: Vec<String> = (0..dimensions)
+        .map(|k| text.op("%f", "ld.global.f32", &format!("[%xs+{}]", 4 * k)))
+        .collect();
+    let mut choices = Vec::new();
+    for float in loaded {
+        let converted = text.op("%rd", "cvt.rzi.u64.f32", &float);
+        let low = match text.rng.bool() {
+            true => {
+                let nan = text.op("%p", "setp.nan.f32", &format!("{float}, {float}"));
+                text.op("%rd", "selp.b64", &format!("0, {converted}, {nan}"))
+            }
+            false => {
+                let number = text.op("%p", "setp.num.f32", &format!("{float}, {float}"));
+                text.op("%rd", "selp.b64", &format!("{converted}, 0, {number}"))
+            }
+        };
+        // Perhaps one too far.
+        let step = 1 + u32::from(text.rng.u32(..6) == 0);
+        let next = text.op("%rd", "add.s64", &format!("{low}, {step}"));
+        let high = match text.rng.bool() {
+            true => {
+                let last = text.op("%p", "setp.eq.s64", &format!("{next}, %stride"));
+                text.op("%rd", "selp.b64", &format!("0, {next}, {last}"))
+            }
+            false => {
+                let inside = text.op("%p", "setp.ne.s64", &format!("%stride, {next}"));
+                text.op("%rd", "selp.b64", &format!("{next}, 0, {inside}"))
+            }
+        };
+        choices.push([low, high]);
+    }
+    for _ in 0..text.rng.u32(1..5) {
+        let mut index = choices[0][text.rng.usize(..2)].clone();
+        for choice in &choices[1..] {
+            let scaled = text.op("%rd", "mul.lo.s64", &format!("{index}, %stride"));
+            let next = &choice[text.rng.usize(..2)];
+            index = text.op("%rd", "add.s64", &format!("{scaled}, {next}"));
+        }
+        if text.rng.u32(..4) == 0 {
+            // The start of the row, and its rest.
+            let row = text.op("%rd", "mul.lo.s64", &format!("{index}, %stride"));
+            text.check_at_most(&row, "%out_len");
+            let rest = text.op("%rd", "sub.s64", &format!("%out_len, {row}"));
+            text.check_at_most("%stride", &rest);
+            let empty = text.op("%p", "setp.eq.s64", "%stride, 0");
+            text.line(&format!("@{empty} bra $end;"));
+            index = row;
+        } else {
+            text.check(&index, "%out_len");
+        }
+        let at = text.address("%out", &index);
+        let old = text.register("%r");
+        match text.rng.u32(..3) {
+            0 => text.line(&format!("st.global.u32 [{at}], %acc;")),
+            1 => text.line(&format!("atom.global.add.u32 {old}, [{at}], 5;")),
+            _ => {
+                text.line(&format!("ld.global.u32 {old}, [{at}];"));
+                text.line(&format!("mad.lo.s32 %acc, %acc, 31, {old};"));
+            }
+        }
+    }
+    text.line("st.global.u32 [%report+24], %acc;\n$end:\nret;");
+    (text.finish(""), (!stores).then_some(dimensions))
+}
+
+#[test]
+fn tested_coordinates_change_nothing() {
+    let (seed, kernels) = settings();
+    let (mut tested, mut possible) = (0, 0);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let (text, dimensions) = coordinates(&mut rng);
+        let (plain, moved) = finished(&text);
+        possible += u64::from(dimensions.is_some());
+        // Only the original converts to 64 bits.
+        let converted = moved.matches("cvt.rzi.u64.f32").count();
+        tested += u64::from(Some(converted) == dimensions);
+        for _ in 0..24 {
+            let side = match rng.u32(..8) {
+                0 => (1 << 30) + rng.u64(..4) - 2,
+                1 => (1 << 32) + rng.u64(..4) - 2,
+                _ => rng.u64(..5),
+            };
+            let mut place = || match rng.u32(..9) {
+                0 => f32::NAN,
+                1 => -1.5,
+                2 => f32::INFINITY,
+                3 => 4_294_967_296.0,
+                4 => side as f32,
+                _ => rng.f32() * (side as f32 + 0.5),
+            };
+            let xs: Vec<u32> = (0..3).map(|_| place().to_bits()).collect();
+            let len = match rng.bool() {
+                true => (side as usize).min(4).pow(rng.u32(1..4)),
+                false => rng.usize(1..70),
+            };
+            let out: Vec<u32> = (0..len.max(1)).map(|_| rng.u32(..1000)).collect();
+            let slices = [&xs[..], &[1], &out];
+            let numbers = [0, 0, side, 0];
+            let expected = run(&plain, slices, numbers);
+            let found = run(&moved, slices, numbers);
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        tested * 2 > possible || seed.is_some(),
+        "{tested} of {possible} are tested"
     );
 }

@@ -385,8 +385,13 @@ impl<'a> Known<'a> {
                 });
                 sums.into_iter().flatten().collect()
             }
-            ("selp", ["b64" | "u64" | "s64"], [_, a, b, _]) if it.guard.is_none() => {
-                self.saturated(facts, [a, b]).into_iter().collect()
+            ("selp", ["b64" | "u64" | "s64"], [_, if_true, if_false, Operand::Name(condition)])
+                if it.guard.is_none() =>
+            {
+                let selected = [if_true, if_false];
+                let mut bounds = self.bounds_of_selected(facts, extents, selected, condition);
+                bounds.extend(self.saturated(facts, selected));
+                bounds
             }
             _ => Vec::new(),
         };
@@ -419,8 +424,8 @@ impl<'a> Known<'a> {
 
     /// Returns the register that a selection between 0 and a smaller number is at most: the `x` of
     /// `x.saturating_sub(1)`.
-    fn saturated(&self, facts: &Facts<'a>, operands: [&Operand<'a>; 2]) -> Option<(&'a str, i64)> {
-        let [a, b] = operands.map(|operand| self.value(facts, operand));
+    fn saturated(&self, facts: &Facts<'a>, selected: [&Operand<'a>; 2]) -> Option<(&'a str, i64)> {
+        let [a, b] = selected.map(|operand| self.value(facts, operand));
         let (a, b) = (a?, b?);
         let difference = match (a.range, b.range) {
             ((0, 0), _) => b,
@@ -430,6 +435,51 @@ impl<'a> Known<'a> {
         let (register, number) = difference.polynomial.as_sum()?;
         let (low, _) = facts.range(&Operand::Name(register))?;
         (difference.hypothesis.is_none() && number <= 0 && low >= 0).then_some((register, 0))
+    }
+
+    /// Returns the extents, each with a number, that the result of `selp` is at most the sum of.
+    fn bounds_of_selected(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        selected: [&Operand<'a>; 2],
+        condition: &str,
+    ) -> Vec<(&'a str, i64)> {
+        let condition = facts.condition(condition);
+        let mut compares = false;
+        for value in [true, false] {
+            condition.implied(value, &mut |_| compares = true);
+        }
+        if !compares {
+            return Vec::new();
+        }
+        let cases = [(selected[0], true), (selected[1], false)].map(|(operand, value)| {
+            let mut known = self.clone();
+            condition.implied(value, &mut |it| _ = known.assume_comparison(facts, it));
+            (operand, known)
+        });
+        let at_most = |(operand, known): &(&Operand<'a>, Known<'a>), extent: &'a str| {
+            let value = known.value(facts, operand)?;
+            if value.hypothesis.is_some() || value.range.0 < 0 {
+                return None;
+            }
+            if value.range.0 == value.range.1 {
+                return value.range.0.checked_sub(known.least(facts, extent));
+            }
+            let (register, number) = value.polynomial.as_sum()?;
+            let limits = known.limits.iter().filter(|limit| limit.bound == extent);
+            let limits = limits.filter(|limit| limit.register == register);
+            limits
+                .filter_map(|limit| number.checked_sub(limit.margin))
+                .min()
+        };
+        let mut extents: Vec<&'a str> = extents.iter().copied().collect();
+        extents.sort_unstable();
+        let bounds = extents.into_iter().filter_map(|extent| {
+            let [a, b] = [at_most(&cases[0], extent)?, at_most(&cases[1], extent)?];
+            Some((extent, a.max(b)))
+        });
+        bounds.collect()
     }
 
     /// Returns the value of an instruction's result, if it is a polynomial of others.

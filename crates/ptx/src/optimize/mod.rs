@@ -5,6 +5,7 @@ mod arrivals;
 mod bounds;
 mod combine;
 mod convert;
+mod coordinates;
 mod counts;
 mod early_loads;
 mod exits;
@@ -177,6 +178,9 @@ fn optimize_function<'a>(
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
     };
+    if let Some(special) = &special {
+        changed += coordinates::test(&mut graph, names, special);
+    }
     if let Some(special) = &mut special
         && bounds::prove(&mut graph, names, special)
     {

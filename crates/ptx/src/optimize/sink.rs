@@ -434,7 +434,8 @@ fn predicates_are_high(peak: Pressure) -> bool {
     peak.predicates > PREDICATES
 }
 
-fn dominators(graph: &Graph<'_>) -> Dominators<Id> {
+/// Returns the dominators of the blocks of a function.
+pub(super) fn dominators(graph: &Graph<'_>) -> Dominators<Id> {
     let mut flow = DiGraphMap::<Id, ()>::new();
     let entry = graph.order[0];
     flow.add_node(entry);
