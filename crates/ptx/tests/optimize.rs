@@ -1362,6 +1362,53 @@ fn conversions_from_16_bits_have_32_bits() {
 }
 
 #[test]
+fn functions_of_normal_numbers_flush_others() {
+    // Whether the kernel assumes that the operand `%f4` is normal.
+    let is_normal = |body: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .f32 %f<9>;
+            .reg .b64 %rd<3>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            ld.global.f32 %f1, [%rd2];
+            ld.global.f32 %f2, [%rd2+4];
+            {body}
+            rsqrt.approx.f32 %f5, %f4;
+            st.global.f32 [%rd2], %f5;
+            ret;"
+        ));
+        text.contains("rsqrt.approx.ftz.f32 %f5, %f4;")
+    };
+    let squares = "mul.f32 %f3, %f1, %f1; fma.rn.f32 %f3, %f2, %f2, %f3;";
+    let sum = format!("{squares} add.f32 %f4, %f3, 0f3A83126F;");
+    assert!(is_normal(&sum));
+    assert!(is_normal("fma.rn.f32 %f4, %f1, %f1, 0f3A83126F;"));
+    assert!(is_normal("max.f32 %f4, %f1, 0f00800000;"));
+    assert!(is_normal("abs.f32 %f3, %f1; add.f32 %f4, %f3, 0f00800000;"));
+    let both = "add.f32 %f3, %f3, 0f3F800000; mov.f32 %f6, 0f3F000000; min.f32 %f4, %f3, %f6;";
+    assert!(is_normal(&format!("{squares} {both}")));
+    // Numbers that may be subnormal or negative.
+    assert!(!is_normal("mov.f32 %f4, %f1;"));
+    assert!(!is_normal("mul.f32 %f4, %f1, %f1;"));
+    assert!(!is_normal("add.f32 %f4, %f1, 0f3A83126F;"));
+    assert!(!is_normal("fma.rn.f32 %f4, %f1, %f2, 0f3A83126F;"));
+    assert!(!is_normal(&sum.replace("0f3A83126F", "0f007FFFFF")));
+    assert!(!is_normal(&sum.replace("0f3A83126F", "0fBA83126F")));
+    assert!(!is_normal(&format!(
+        "{squares} sub.f32 %f4, %f3, 0f3A83126F;"
+    )));
+    // If `%f3` is NaN, the maximum is `%f1`.
+    let sum = sum.replace("%f4", "%f3");
+    assert!(!is_normal(&format!("{sum} max.f32 %f4, %f1, %f3;")));
+    assert!(!is_normal(&format!("{sum} min.f32 %f4, %f1, %f3;")));
+    // The register changes.
+    assert!(!is_normal(&format!(
+        "{sum} mov.f32 %f3, %f1; mov.f32 %f4, %f3;"
+    )));
+}
+
+#[test]
 fn conversions_of_bytes_select_the_byte() {
     // What the kernel converts to `f32`, if `%r1` is a loaded word.
     let converted = |part: &str| {

@@ -19,6 +19,7 @@ mod liveness;
 mod loops;
 mod names;
 mod narrow;
+mod normal;
 mod reductions;
 mod remaining;
 mod saturate;
@@ -212,6 +213,7 @@ fn optimize_function<'a>(
         changed += narrow::narrow(&mut graph, names, &whole);
     }
     changed += saturate::replace(&mut graph, names);
+    changed += normal::assume(&mut graph);
     if changed > 0 {
         graph.tidy();
         function.body = Some(graph.write());
