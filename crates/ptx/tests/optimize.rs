@@ -1793,3 +1793,135 @@ fn indices_that_a_loop_selects_have_32_bits() {
     ));
     assert!(text.contains("selp.b64"), "{text}");
 }
+
+/// A loop over the first slice without checks, with a reciprocal of each sum.
+fn reciprocals(element: &str) -> String {
+    format!(
+        "
+            .reg .pred %p<5>;
+            .reg .b32 %r<5>;
+            .reg .f32 %f<5>;
+            .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd1, %rd1;
+            ld.param.u64 %rd3, [k_param_2];
+            cvta.to.global.u64 %rd3, %rd3;
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u64 %rd5, 0;
+            mov.f32 %f1, 0f00000000;
+            $loop:
+            shl.b64 %rd7, %rd5, 2;
+            add.s64 %rd8, %rd1, %rd7;
+            add.s64 %rd9, %rd3, %rd7;
+            {element}
+            add.s64 %rd5, %rd5, 1;
+            setp.lt.u64 %p2, %rd5, %rd4;
+            @%p2 bra $loop;
+            st.global.f32 [%rd3], %f1;
+            ret;
+            "
+    )
+}
+
+#[test]
+fn loads_of_four_iterations_start_before_divisions() {
+    let element = "
+        ld.global.nc.f32 %f2, [%rd8];
+        add.f32 %f3, %f1, %f2;
+        rcp.rn.f32 %f1, %f3;
+        st.global.f32 [%rd9], %f1;
+        ";
+    let body = reciprocals(element);
+    let text = optimized(&body);
+    let (first, _) = text.split_once("rcp.rn").unwrap();
+    assert_eq!(first.matches("ld.global.nc").count(), 4, "{text}");
+    assert_eq!(text.matches("rcp.rn").count(), 5, "{text}");
+    // The counter may start after the bound.
+    let test = lines(&text, "sub.s64", "bra $loop;");
+    let opcodes: Vec<&str> = test
+        .iter()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let expected = ["sub.s64", "setp.gt.u64", "setp.lt.u64", "and.pred"];
+    assert_eq!(opcodes[..opcodes.len() - 1], expected, "{text}");
+    for (from, to) in [
+        // A store may write what is loaded.
+        (
+            "ld.global.nc.f32 %f2, [%rd8];",
+            "ld.global.f32 %f2, [%rd8];",
+        ),
+        // The address depends on the division.
+        (
+            "ld.global.nc.f32 %f2, [%rd8];",
+            "
+            cvt.rzi.u64.f32 %rd10, %f1;
+            add.s64 %rd10, %rd10, %rd8;
+            ld.global.nc.f32 %f2, [%rd10];
+            ",
+        ),
+        // ptxas expands it without a branch.
+        ("rcp.rn.f32 %f1, %f3;", "rcp.approx.f32 %f1, %f3;"),
+        // A barrier is not copied.
+        (
+            "add.f32 %f3, %f1, %f2;",
+            "bar.sync 0;\nadd.f32 %f3, %f1, %f2;",
+        ),
+        // The number of iterations is unknown.
+        (
+            "setp.lt.u64 %p2, %rd5, %rd4;",
+            "setp.gt.f32 %p2, %f1, 0f3F800000;",
+        ),
+    ] {
+        let text = optimized(&replaced(&body, from, to));
+        assert_eq!(text.matches("rcp.").count(), 1, "{text}");
+    }
+    // At most 16 words are loaded before a division.
+    let vector = "
+        ld.global.nc.v4.f32 {%f2, %f4, %f4, %f4}, [%rd8];
+        ld.global.nc.v4.f32 {%f4, %f4, %f4, %f4}, [%rd9];
+        ";
+    let text = optimized(&replaced(&body, "ld.global.nc.f32 %f2, [%rd8];", vector));
+    let (first, _) = text.split_once("rcp.rn").unwrap();
+    assert_eq!(first.matches("ld.global.nc").count(), 4, "{text}");
+}
+
+#[test]
+fn loads_start_before_divisions_of_their_block() {
+    let body = |between: &str, load: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .b32 %r<3>;
+            .reg .f32 %f<5>;
+            .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            ld.global.f32 %f1, [%rd1];
+            sqrt.rn.f32 %f2, %f1;
+            {between}
+            {load}
+            add.f32 %f4, %f2, %f3;
+            st.global.f32 [%rd1], %f4;
+            ret;
+            "
+        ));
+        let (first, _) = text.split_once("sqrt.rn").unwrap();
+        first.matches("ld.global").count()
+    };
+    let load = "
+        mul.wide.u32 %rd3, %r1, 4;
+        add.s64 %rd3, %rd2, %rd3;
+        ld.global.f32 %f3, [%rd3];
+        ";
+    let constant = &load.replace("global", "global.nc")[..];
+    assert_eq!(body("", load), 2);
+    let store = "st.global.f32 [%rd1], %f2;";
+    assert_eq!(body(store, load), 1);
+    assert_eq!(body(store, constant), 2);
+    assert_eq!(body("cvt.rzi.u32.f32 %r1, %f2;", constant), 1);
+    // The register has another value before.
+    assert_eq!(body("cvt.rn.f32.u64 %f4, %rd3;", constant), 1);
+    assert_eq!(body("bar.sync 0;", constant), 1);
+    // The division waits for the same cache line.
+    assert_eq!(body("", "ld.global.f32 %f3, [%rd1+4];"), 1);
+    assert_eq!(body("", "ld.global.f32 %f3, [%rd1+128];"), 2);
+}

@@ -218,7 +218,7 @@ impl Text<'_> {
     /// Emits a part of the loop body.
     fn part(&mut self, counter: &str, bits: u32, may_store: bool) {
         let index = self.index(counter, bits);
-        match self.rng.u32(..if may_store { 4 } else { 3 }) {
+        match self.rng.u32(..if may_store { 5 } else { 3 }) {
             0 => {
                 self.check(&index, "%xs_len");
                 let at = self.address("%xs", &index);
@@ -236,10 +236,49 @@ impl Text<'_> {
                 let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
                 self.line(&format!("mad.lo.s32 %acc, %acc, 17, {value};"));
             }
-            _ => {
+            3 => {
                 self.check(&index, "%out_len");
                 let at = self.address("%out", &index);
                 self.line(&format!("st.global.u32 [{at}], %acc;"));
+            }
+            // What another iteration may have stored.
+            _ => {
+                self.check(&index, "%out_len");
+                let at = self.address("%out", &index);
+                let value = self.op("%r", "ld.global.u32", &format!("[{at}]"));
+                self.line(&format!("mad.lo.s32 %acc, %acc, 13, {value};"));
+            }
+        }
+    }
+
+    /// Emits accesses without checks and a division, before which loads of several iterations may
+    /// start. The slices are not empty.
+    fn divide(&mut self, counter: &str, bits: u32, may_store: bool) {
+        let low = match bits {
+            32 => counter.to_owned(),
+            _ => self.op("%r", "cvt.u32.u64", counter),
+        };
+        for _ in 0..self.rng.u32(1..4) {
+            let slice = if may_store { self.rng.usize(..4) } else { 0 };
+            let base = ["%xs", "%out", "%out", "%out"][slice];
+            let len = self.op("%r", "cvt.u32.u64", &format!("{base}_len"));
+            let by = self.rng.u32(..3);
+            let index = self.op("%r", "add.s32", &format!("{low}, {by}"));
+            let index = self.op("%r", "rem.u32", &format!("{index}, {len}"));
+            let bytes = self.op("%rd", "mul.wide.u32", &format!("{index}, 4"));
+            let at = self.op("%rd", "add.s64", &format!("{base}, {bytes}"));
+            match slice {
+                0 | 1 => {
+                    let load = ["ld.global.nc.u32", "ld.global.u32"][slice];
+                    let value = self.op("%r", load, &format!("[{at}]"));
+                    self.line(&format!("mad.lo.s32 %acc, %acc, 13, {value};"));
+                }
+                _ => self.line(&format!("st.global.u32 [{at}], %acc;")),
+            }
+            if self.rng.bool() {
+                let wide = self.op("%rd", "mul.wide.u32", "%acc, 2000000011");
+                let quotient = self.op("%rd", "div.u64", &format!("{wide}, 3"));
+                self.line(&format!("cvt.u32.u64 %acc, {quotient};"));
             }
         }
     }
@@ -371,6 +410,8 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
             _ => text.op("%r", "cvt.u32.u64", &counter),
         };
         text.line(&format!("xor.b32 %acc, %acc, {low};"));
+    } else if text.rng.u32(..4) == 0 {
+        text.divide(&counter, bits, may_store);
     } else {
         for _ in 0..text.rng.u32(1..4) {
             text.part(&counter, bits, may_store);

@@ -7,6 +7,7 @@ mod combine;
 mod convert;
 mod coordinates;
 mod counts;
+mod divisions;
 mod early_loads;
 mod exits;
 mod floats;
@@ -195,6 +196,8 @@ fn optimize_function<'a>(
         bounds::settle(&mut graph, special);
     }
     changed += combine::combine(&mut graph, names, &slow);
+    changed += divisions::unroll(&mut graph, names, &slow);
+    changed += divisions::start_loads(&mut graph);
     if let Some(special) = special {
         changed += 1 + implied::remove(&mut graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);

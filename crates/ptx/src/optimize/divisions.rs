@@ -1,0 +1,441 @@
+//! Starts loads before divisions.
+//!
+//! ptxas expands a division that rounds correctly, a reciprocal, a square root and a division of
+//! 64-bit integers to a branch to a slow path, and moves no load across it. A load that comes after
+//! the division therefore adds its latency to that of the division, and ptxas, like LLVM, does not
+//! unroll a loop with such a division, so that each iteration waits for its own loads.
+//!
+//! [`unroll`] runs several iterations of such a loop at once if their loads do not depend on the
+//! results of divisions, and [`start_loads`] moves the loads of a block before its divisions.
+
+use std::collections::{HashMap, HashSet};
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{
+    can_be_copied, has_effect, is_parameter, is_pure, rename, results, sources,
+};
+use super::liveness::read;
+use super::loops::{self, Loop, Relation, Step, Which};
+use super::names::Names;
+use super::version::number;
+use super::words;
+use crate::rewrite::instruction;
+use crate::{Base, Guard, Instruction, Operand, Statement, Type};
+
+/// The maximum number of iterations that run at once.
+const ITERATIONS: usize = 4;
+
+/// The maximum number of instructions of a loop to unroll.
+const LARGEST: usize = 64;
+
+/// The maximum number of divisions of a loop to unroll.
+const DIVISIONS: usize = 2;
+
+/// The maximum number of 32-bit words that loads before a division read.
+const WORDS: usize = 16;
+
+/// The size of a cache line in bytes. The registers of further loads from the same line are better
+/// used otherwise.
+const LINE: u64 = 128;
+
+/// Returns whether ptxas expands an instruction to a branch to a slow path.
+fn is_division(it: &Instruction<'_>) -> bool {
+    let has = |names: &[&str]| it.modifiers.iter().any(|modifier| names.contains(modifier));
+    match it.opcode {
+        "rcp" | "sqrt" => has(&["rn", "rz", "rm", "rp"]),
+        "div" => has(&["rn", "rz", "rm", "rp", "u64", "s64"]),
+        "rem" => has(&["u64", "s64"]),
+        _ => false,
+    }
+}
+
+/// Returns whether an instruction loads from global memory without an ordering.
+fn is_load(it: &Instruction<'_>) -> bool {
+    it.opcode == "ld" && it.modifiers.first() == Some(&"global") && !has_effect(it)
+}
+
+/// Returns whether a load may move across stores: no instruction of the kernel writes what it reads.
+fn is_constant(it: &Instruction<'_>) -> bool {
+    it.modifiers.contains(&"nc")
+}
+
+/// Unrolls loops, except those that begin with a block of `slow`. Returns how many.
+pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
+    let mut count = 0;
+    for each in loops::innermost(graph, &graph.cold()) {
+        if !slow.contains(&each.header) {
+            count += usize::from(unroll_one(graph, names, &each).is_some());
+        }
+    }
+    count
+}
+
+fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<()> {
+    let row = row(graph, each)?;
+    let iterations = iterations(graph, &row)?;
+    let counters = each.counters(graph);
+    let (counter, which, compared) = each.condition(graph, &counters)?;
+    let (step, down, exact) = match (counter.step, compared.relation) {
+        (Step::Constant(step @ 1..=64), Relation::Less) => (step as u64, false, false),
+        (Step::Constant(1), Relation::NotEqual) => (1, false, true),
+        (Step::Constant(-1), Relation::Greater) => (1, true, false),
+        (Step::Constant(-1), Relation::NotEqual) => (1, true, true),
+        _ => return None,
+    };
+    if which != Which::Next || counter.bits != compared.bits {
+        return None;
+    }
+
+    // The test whether there are enough iterations. The first runs whatever the counter is.
+    let (ty, sub, unsigned, signed) = match counter.bits {
+        32 => (Type::B32, "s32", "u32", "s32"),
+        _ => (Type::B64, "s64", "u64", "s64"),
+    };
+    let mut test = Vec::new();
+    let counter = Operand::Name(counter.register);
+    let (low, high) = match down {
+        true => (compared.right, counter),
+        false => (counter, compared.right),
+    };
+    let sources = [high.clone(), low.clone()];
+    let left = graph.emit(names, &mut test, ty, "sub", &[sub], sources);
+    let others = number(step * (iterations as u64 - 1));
+    let sources = [Operand::Name(left), others];
+    let gt = &["gt", unsigned];
+    let mut enough = graph.emit(names, &mut test, Type::Pred, "setp", gt, sources);
+    if !exact {
+        let order = if compared.signed { signed } else { unsigned };
+        let sources = [low, high];
+        let below = graph.emit(
+            names,
+            &mut test,
+            Type::Pred,
+            "setp",
+            &["lt", order],
+            sources,
+        );
+        enough = graph.and(names, &mut test, [enough, below]);
+    }
+
+    let mut now: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut body = Vec::new();
+    for _ in 0..iterations {
+        for &id in &row {
+            for statement in graph.blocks[id].body.clone() {
+                match statement {
+                    Statement::Instruction(it) => {
+                        body.push(Statement::Instruction(renamed(
+                            graph, names, &it, &mut now,
+                        )?));
+                    }
+                    Statement::Loc(_) => body.push(statement),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let needed = needed(graph, each, &row);
+    let mut last: Vec<(&'a str, &'a str)> = now.iter().map(|(&old, &new)| (old, new)).collect();
+    last.sort_unstable();
+    for (old, new) in last.into_iter().filter(|(old, _)| needed.contains(old)) {
+        let ty = graph.type_of(old)?;
+        let operands = [old, new].map(Operand::Name).to_vec();
+        body.push(instruction("mov", &[ty.name()], operands));
+    }
+
+    let outside: Vec<Id> = (graph.predecessors()[each.header].iter().copied())
+        .filter(|id| !each.blocks.contains(id))
+        .collect();
+    let mut end = graph.blocks[each.latch].end.clone();
+    if let End::Branch(guard, ..) = &mut end {
+        guard.register = now.get(guard.register).copied().unwrap_or(guard.register);
+    }
+    let place = graph.order.iter().position(|&id| id == each.header)?;
+    let first = graph.blocks.len();
+    end.retarget(&|to| if to == each.header { first } else { to });
+    let guard = Guard::new(enough);
+    let blocks = [
+        (test, End::Branch(guard, false, first + 1, each.header)),
+        (body, end),
+    ];
+    for (index, (body, end)) in blocks.into_iter().enumerate() {
+        let label = names.label();
+        let id = graph.add(Block { label, body, end }, None);
+        graph.order.pop();
+        graph.order.insert(place + index, id);
+    }
+    for id in outside {
+        let end = &mut graph.blocks[id].end;
+        end.retarget(&|to| if to == each.header { first } else { to });
+    }
+    Some(())
+}
+
+/// Returns the blocks of a loop in execution order, if none but the last ends in a branch.
+fn row(graph: &Graph<'_>, each: &Loop<'_>) -> Option<Vec<Id>> {
+    let mut row = vec![each.header];
+    while let Some(&last) = row.last().filter(|&&last| last != each.latch) {
+        match graph.blocks[last].end {
+            End::Jump(to, _) if each.blocks.contains(&to) && !row.contains(&to) => row.push(to),
+            _ => return None,
+        }
+    }
+    (row.len() == each.blocks.len()).then_some(row)
+}
+
+/// Returns how many iterations can run at once so that their loads come before their divisions.
+fn iterations<'a>(graph: &Graph<'a>, row: &[Id]) -> Option<usize> {
+    let (mut size, mut divisions, mut effects) = (0, 0, false);
+    for statement in row.iter().flat_map(|&id| &graph.blocks[id].body) {
+        match statement {
+            Statement::Instruction(it) if it.guard.is_none() && can_be_copied(it) => {
+                size += 1;
+                divisions += usize::from(is_division(it));
+                effects |= has_effect(it);
+            }
+            Statement::Loc(_) | Statement::Label(_) => {}
+            _ => return None,
+        }
+    }
+    if size > LARGEST || !(1..=DIVISIONS).contains(&divisions) {
+        return None;
+    }
+    // The registers with results of loads or divisions, in any iteration.
+    let mut delayed: HashSet<&'a str> = HashSet::new();
+    loop {
+        let before = delayed.len();
+        graph.visit(row.iter().copied(), &mut |it| {
+            let mut late = is_division(it) || !is_pure(it) && !is_parameter(it);
+            sources(it, &mut |name| late |= delayed.contains(name));
+            if late {
+                results(it, &mut |name| _ = delayed.insert(name));
+            }
+        });
+        if delayed.len() == before {
+            break;
+        }
+    }
+    let mut early = 0;
+    graph.visit(row.iter().copied(), &mut |it| {
+        let mut movable = is_load(it) && (is_constant(it) || !effects);
+        sources(it, &mut |name| movable &= !delayed.contains(name));
+        if movable {
+            early += words(it);
+        }
+    });
+    let most = WORDS.checked_div(early)?.min(ITERATIONS);
+    (most > 1).then_some(most)
+}
+
+/// Returns the registers that an iteration, or code after the loop, may read before it writes them.
+fn needed<'a>(graph: &Graph<'a>, each: &Loop<'a>, row: &[Id]) -> HashSet<&'a str> {
+    let (mut needed, mut written) = (HashSet::new(), HashSet::new());
+    graph.visit(row.iter().copied(), &mut |it| {
+        sources(it, &mut |name| {
+            if !written.contains(name) {
+                needed.insert(name);
+            }
+        });
+        results(it, &mut |name| _ = written.insert(name));
+    });
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if each.blocks.contains(&id) {
+            continue;
+        }
+        graph.visit([id], &mut |it| {
+            read(it, &mut |name| _ = needed.insert(name))
+        });
+        match &block.end {
+            End::Branch(guard, ..) => _ = needed.insert(guard.register),
+            End::Leave(it) | End::Switch(it, _) => read(it, &mut |name| _ = needed.insert(name)),
+            End::Jump(..) | End::Never => {}
+        }
+    }
+    needed
+}
+
+/// Copies an instruction with new registers for its results. `now` maps the registers of the loop to
+/// those with their current values.
+fn renamed<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    it: &Instruction<'a>,
+    now: &mut HashMap<&'a str, &'a str>,
+) -> Option<Instruction<'a>> {
+    let mut written = Vec::new();
+    results(it, &mut |name| written.push(name));
+    let count = usize::from(!written.is_empty());
+    let current =
+        |name: &'a str, now: &HashMap<&'a str, &'a str>| now.get(name).copied().unwrap_or(name);
+    let mut read = it.clone();
+    let mut result = it.clone();
+    read.operands.drain(..count);
+    result.operands.truncate(count);
+    rename(&mut read, &mut |name| current(name, now));
+    for name in written {
+        let ty = graph.type_of(name)?;
+        now.insert(name, graph.register(ty, names));
+    }
+    rename(&mut result, &mut |name| current(name, now));
+    result.operands.append(&mut read.operands);
+    Some(result)
+}
+
+/// Moves loads before the divisions that precede them, except in cold blocks. Returns how many.
+pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
+    let shape = graph.shape();
+    let mut count = 0;
+    for id in graph.order.clone() {
+        if shape.cold[id] {
+            continue;
+        }
+        let mut at = 0;
+        while let Some(place) = next_division(graph, id, at) {
+            let moved = start_before(graph, id, place, &shape.predecessors);
+            count += moved;
+            at = next_division(graph, id, at).map_or(usize::MAX, |place| place + 1);
+        }
+    }
+    count
+}
+
+/// Returns the position of the first division of a block at or after a position.
+fn next_division(graph: &Graph<'_>, id: Id, at: usize) -> Option<usize> {
+    let body = graph.blocks[id].body.get(at..)?;
+    let found = body
+        .iter()
+        .position(|statement| matches!(statement, Statement::Instruction(it) if is_division(it)));
+    Some(at + found?)
+}
+
+/// Moves loads before the division at a position of a block, from the rest of the block and the
+/// blocks that only follow it. Returns how many.
+fn start_before<'a>(
+    graph: &mut Graph<'a>,
+    id: Id,
+    place: usize,
+    predecessors: &[Vec<Id>],
+) -> usize {
+    // The instructions from the division on, and where they are.
+    let mut row: Vec<(Id, usize, &Instruction<'a>)> = Vec::new();
+    let (mut block, mut skip, mut seen) = (id, place, vec![id]);
+    'row: loop {
+        for (index, statement) in graph.blocks[block].body.iter().enumerate().skip(skip) {
+            match statement {
+                Statement::Instruction(it) if it.guard.is_none() && can_be_copied(it) => {
+                    row.push((block, index, it));
+                }
+                Statement::Loc(_) | Statement::Label(_) => {}
+                _ => break 'row,
+            }
+        }
+        match graph.blocks[block].end {
+            End::Jump(to, _) if predecessors[to].len() == 1 && !seen.contains(&to) => {
+                seen.push(to);
+                (block, skip) = (to, 0);
+            }
+            _ => break,
+        }
+    }
+    let mut near = Lines::default();
+    graph.blocks[id].body[..place].iter().for_each(|statement| {
+        if let Statement::Instruction(it) = statement {
+            near.is_new(it);
+        }
+    });
+    let moved = movable(&row, near);
+    let mut moved: HashSet<(Id, usize)> = moved
+        .into_iter()
+        .map(|index| (row[index].0, row[index].1))
+        .collect();
+    let count = moved.len();
+    let mut loads = Vec::with_capacity(count);
+    for id in seen {
+        let body = std::mem::take(&mut graph.blocks[id].body);
+        for (index, statement) in body.into_iter().enumerate() {
+            match moved.remove(&(id, index)) {
+                true => loads.push(statement),
+                false => graph.blocks[id].body.push(statement),
+            }
+        }
+    }
+    graph.blocks[id].body.splice(place..place, loads);
+    count
+}
+
+/// The memory near which loads read.
+#[derive(Default)]
+struct Lines<'a>(Vec<(&'a str, i64)>);
+
+impl<'a> Lines<'a> {
+    /// Adds what a load reads, and returns whether it is in another cache line than that of earlier
+    /// loads, as far as their operands tell.
+    fn is_new(&mut self, it: &Instruction<'a>) -> bool {
+        let Some(&Operand::Address(Base::Name(base), offset)) = it.operands.get(1) else {
+            return true;
+        };
+        let is_near = |&(other, at): &(&str, i64)| base == other && offset.abs_diff(at) < LINE;
+        let found = self.0.iter().any(is_near);
+        if is_load(it) && !found {
+            self.0.push((base, offset));
+        }
+        !found
+    }
+}
+
+/// Returns the indices of the instructions of a row to move before the first one: loads from other
+/// cache lines than `near`, and the instructions that compute their addresses.
+fn movable<'a>(row: &[(Id, usize, &Instruction<'a>)], mut near: Lines<'a>) -> Vec<usize> {
+    // For each register, the last instruction that writes it.
+    let mut writers: HashMap<&str, usize> = HashMap::new();
+    // For each instruction that can move, those in the row that it depends on.
+    let mut needs: Vec<Option<Vec<usize>>> = Vec::with_capacity(row.len());
+    let mut moved: HashSet<usize> = HashSet::new();
+    let (mut effects, mut size) = (false, 0);
+    for (index, &(_, _, it)) in row.iter().enumerate() {
+        let load = is_load(it) && (is_constant(it) || !effects);
+        effects |= has_effect(it);
+        let computes = is_pure(it) && !is_division(it);
+        let mut own = (load || computes || is_parameter(it)).then(Vec::new);
+        sources(it, &mut |name| {
+            if let Some(&writer) = writers.get(name) {
+                match (&mut own, &needs[writer]) {
+                    (Some(own), Some(_)) => own.push(writer),
+                    _ => own = None,
+                }
+            }
+        });
+        results(it, &mut |name| _ = writers.insert(name, index));
+        if load && near.is_new(it) && own.is_some() && size + words(it) <= WORDS {
+            size += words(it);
+            let mut pending = vec![index];
+            while let Some(next) = pending.pop() {
+                if moved.insert(next) {
+                    let needed = if next == index { &own } else { &needs[next] };
+                    pending.extend(needed.iter().flatten());
+                }
+            }
+        }
+        needs.push(own);
+    }
+    // An instruction must not pass another that uses its result's register.
+    let (mut read, mut written) = (HashSet::new(), HashSet::new());
+    for (index, &(_, _, it)) in row.iter().enumerate() {
+        if moved.contains(&index) {
+            let mut passes = true;
+            sources(it, &mut |name| passes &= !written.contains(name));
+            results(it, &mut |name| {
+                passes &= !written.contains(name) && !read.contains(name)
+            });
+            if !passes {
+                return Vec::new();
+            }
+        } else {
+            sources(it, &mut |name| _ = read.insert(name));
+            results(it, &mut |name| _ = written.insert(name));
+        }
+    }
+    let mut moved: Vec<usize> = moved.into_iter().collect();
+    moved.sort_unstable();
+    moved
+}
