@@ -1925,3 +1925,62 @@ fn loads_start_before_divisions_of_their_block() {
     assert_eq!(body("", "ld.global.f32 %f3, [%rd1+4];"), 1);
     assert_eq!(body("", "ld.global.f32 %f3, [%rd1+128];"), 2);
 }
+
+#[test]
+fn trees_of_comparisons_become_jump_tables() {
+    let body = "
+        .reg .pred %p<8>;
+        .reg .b16 %rs<2>;
+        .reg .b32 %r<3>;
+        .reg .b64 %rd<2>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.global.u8 %rs1, [%rd1];
+        mov.u32 %r1, 0;
+        setp.gt.s16 %p1, %rs1, 3;
+        @%p1 bra $more;
+        setp.eq.s16 %p2, %rs1, 1;
+        @%p2 bra $a;
+        setp.eq.s16 %p3, %rs1, 2;
+        @%p3 bra $b;
+        setp.eq.s16 %p4, %rs1, 3;
+        @%p4 bra $c;
+        bra.uni $end;
+        $more:
+        setp.eq.s16 %p5, %rs1, 4;
+        @%p5 bra $c;
+        setp.ne.s16 %p6, %rs1, 5;
+        @%p6 bra $end;
+        $a:
+        add.s32 %r1, %r1, 1;
+        $b:
+        add.s32 %r1, %r1, 2;
+        bra.uni $end;
+        $c:
+        add.s32 %r1, %r1, 3;
+        $end:
+        st.global.u32 [%rd1], %r1;
+        ret;
+        ";
+    let text = optimized(body);
+    assert!(
+        text.contains(".branchtargets $end, $a, $b, $c, $c, $a, $end;"),
+        "{text}"
+    );
+    let table = lines(&text, "cvt.u32.u16", "brx.idx");
+    assert!(table[1].starts_with("min.u32") && table[1].ends_with(", 6;"));
+    assert_eq!(table.len(), 3, "{text}");
+    assert!(!text.contains("setp"), "{text}");
+    for (from, to) in [
+        // A table takes as long as a few branches.
+        ("setp.eq.s16 %p2, %rs1, 1;", "setp.eq.s16 %p2, %rs0, 1;"),
+        // The table would be long.
+        ("setp.eq.s16 %p2, %rs1, 1;", "setp.eq.s16 %p2, %rs1, -90;"),
+        // The values at both ends have different targets.
+        ("setp.ne.s16 %p6, %rs1, 5;", "setp.lt.s16 %p6, %rs1, 5;"),
+        // A comparison is needed later.
+        ("add.s32 %r1, %r1, 3;", "selp.b32 %r1, 3, 4, %p5;"),
+    ] {
+        let text = optimized(&replaced(body, from, to));
+        assert!(!text.contains("brx"), "{to}:\n{text}");
+    }
+}

@@ -352,6 +352,16 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Ends a block in an indirect branch with a new list of targets.
+    pub fn switch(&mut self, id: Id, branch: Instruction<'a>, list: &'a str, targets: Vec<Id>) {
+        let labels = targets.iter().map(|&to| self.blocks[to].label).collect();
+        self.declarations.push(Statement::BranchTargets {
+            label: list,
+            targets: labels,
+        });
+        self.blocks[id].end = End::Switch(branch, targets);
+    }
+
     /// Returns whether a block ends in an indirect branch.
     pub fn has_switch(&self) -> bool {
         let mut ids = self.order.iter();

@@ -313,6 +313,32 @@ pub(super) enum Relation {
 }
 
 impl Relation {
+    /// Returns the relation of a `setp` instruction.
+    pub fn from_name(name: &str) -> Option<Relation> {
+        use Relation::*;
+        Some(match name {
+            "lt" | "lo" => Less,
+            "le" | "ls" => LessOrEqual,
+            "gt" | "hi" => Greater,
+            "ge" | "hs" => GreaterOrEqual,
+            "eq" => Equal,
+            "ne" => NotEqual,
+            _ => return None,
+        })
+    }
+
+    /// Returns whether the relation holds between two values.
+    pub fn holds(self, left: i64, right: i64) -> bool {
+        match self {
+            Relation::Less => left < right,
+            Relation::LessOrEqual => left <= right,
+            Relation::Greater => left > right,
+            Relation::GreaterOrEqual => left >= right,
+            Relation::Equal => left == right,
+            Relation::NotEqual => left != right,
+        }
+    }
+
     /// Returns the relation that holds if this one does not.
     fn inverted(self) -> Relation {
         use Relation::*;
@@ -340,7 +366,6 @@ pub(super) struct Comparison<'a> {
 impl<'a> Comparison<'a> {
     /// Returns the comparison that holds if `setp` sets its register to `value`.
     pub fn of(set: &Instruction<'a>, value: bool) -> Option<Comparison<'a>> {
-        use Relation::*;
         let ([relation, ty], [Operand::Name(_), left, right]) =
             (&set.modifiers[..], &set.operands[..])
         else {
@@ -349,15 +374,7 @@ impl<'a> Comparison<'a> {
         if set.opcode != "setp" || set.guard.is_some() {
             return None;
         }
-        let relation = match *relation {
-            "lt" | "lo" => Less,
-            "le" | "ls" => LessOrEqual,
-            "gt" | "hi" => Greater,
-            "ge" | "hs" => GreaterOrEqual,
-            "eq" => Equal,
-            "ne" => NotEqual,
-            _ => return None,
-        };
+        let relation = Relation::from_name(relation)?;
         let (signed, bits) = match *ty {
             "u64" | "b64" => (false, 64),
             "s64" => (true, 64),
@@ -368,7 +385,7 @@ impl<'a> Comparison<'a> {
         let relation = if value { relation } else { relation.inverted() };
         Some(Comparison {
             relation,
-            signed: signed && !matches!(relation, Equal | NotEqual),
+            signed: signed && !matches!(relation, Relation::Equal | Relation::NotEqual),
             bits,
             left: left.clone(),
             right: right.clone(),

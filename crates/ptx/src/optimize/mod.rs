@@ -29,6 +29,7 @@ mod spaces;
 mod specialize;
 mod strides;
 mod sums;
+mod switches;
 mod unroll;
 mod version;
 mod whole;
@@ -217,6 +218,7 @@ fn optimize_function<'a>(
     }
     changed += saturate::replace(&mut graph, names);
     changed += normal::assume(&mut graph);
+    changed += switches::replace(&mut graph, names);
     if changed > 0 {
         graph.tidy();
         function.body = Some(graph.write());
