@@ -1984,3 +1984,43 @@ fn trees_of_comparisons_become_jump_tables() {
         assert!(!text.contains("brx"), "{to}:\n{text}");
     }
 }
+
+#[test]
+fn checks_of_unrolled_iterations_are_combined() {
+    // libnvvm computes the index of the second panic in one register for all its checks.
+    let body = |first: &str| {
+        let body = "
+            .reg .pred %p<4>;
+            .reg .b32 %r<4>;
+            .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u64 %rd6, 7;
+            setp.lt.u64 %p1, %rd4, %rd2;
+            @!%p1 bra $A;
+            ld.global.u32 %r1, [%rd1];
+            add.s64 %rd6, %rd4, 1;
+            setp.lt.u64 %p2, %rd6, %rd2;
+            @!%p2 bra $B;
+            ld.global.u32 %r2, [%rd1+4];
+            bar.sync 0;
+            add.s64 %rd6, %rd4, 2;
+            setp.lt.u64 %p3, %rd6, %rd2;
+            @!%p3 bra $B;
+            add.s32 %r3, %r1, %r2;
+            st.global.u32 [%rd1], %r3;
+            ret;
+            ";
+        optimized(&(body.to_owned() + &panic_with("$A", first) + &panic_with("$B", "%rd6")))
+    };
+    let text = body("%rd4");
+    let first = lines(&text, "add.s64 %rd6, %rd4, 1;", "bra");
+    assert!(
+        first.iter().any(|line| line.starts_with("and.pred")),
+        "{text}"
+    );
+    assert_eq!(text.matches("and.pred").count(), 1, "{text}");
+    // The first panic reads the previous value.
+    assert!(!body("%rd6").contains("and.pred"));
+}

@@ -60,6 +60,12 @@ impl Text<'_> {
         let p = self.register("%p");
         self.count += 1;
         let n = self.count;
+        let mut index = index;
+        if self.rng.u32(..4) == 0 {
+            // Checks of unrolled iterations share a register.
+            self.line(&format!("add.s64 %common, {index}, 0;"));
+            index = "%common";
+        }
         match self.rng.u32(..4) {
             0 => self.line(&format!(
                 "setp.lt.u64 {p}, {index}, {len};\n    @!{p} bra $P{n};"
@@ -146,6 +152,7 @@ impl Text<'_> {
                     .reg .f64 %fd<{count}>;
                     .reg .f64 %g<{count}>;
                     .reg .b32 {words};
+                    .reg .b64 %common;
                     {}
                     {}{}
                 }}

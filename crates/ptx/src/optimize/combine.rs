@@ -100,6 +100,13 @@ fn early<'a>(
     row: &[(Id, Check<'a>)],
 ) -> (HashSet<&'a str>, Vec<usize>) {
     let definitions = definitions(graph, cold);
+    let mut writes: HashMap<&str, u32> = HashMap::new();
+    graph.visit(row[1..].iter().map(|&(id, _)| id), &mut |it| {
+        results(it, &mut |name| *writes.entry(name).or_default() += 1);
+    });
+    // The registers that the row has read so far, or the panics of its checks.
+    let mut read = HashSet::from([row[0].1.register]);
+    used_from(graph, row[0].1.fails, &mut read);
     let mut early = HashSet::new();
     let mut late = HashSet::new();
     let mut computations: Vec<&Instruction<'a>> = Vec::new();
@@ -109,9 +116,14 @@ fn early<'a>(
             let single = matches!(statement, Statement::Instruction(_));
             instructions(statement, &mut |it| {
                 let mut possible = single && is_pure(it);
-                sources(it, &mut |name| possible &= !late.contains(name));
+                sources(it, &mut |name| {
+                    possible &= !late.contains(name);
+                    read.insert(name);
+                });
+                // The copies of an unrolled loop share the registers that their panics read.
                 results(it, &mut |name| {
                     possible &= definitions.get(name) == Some(&1)
+                        || writes[name] == 1 && !read.contains(name);
                 });
                 results(it, &mut |name| {
                     match possible {
@@ -127,6 +139,8 @@ fn early<'a>(
         if !late.contains(check.register) {
             chosen.push(index);
         }
+        read.insert(check.register);
+        used_from(graph, check.fails, &mut read);
     }
     let mut needed: HashSet<&str> = chosen.iter().map(|&index| row[index].1.register).collect();
     for it in computations.iter().rev() {
@@ -149,7 +163,7 @@ fn copy<'a>(
     row: &[(Id, Check<'a>)],
     moved: &HashSet<&'a str>,
 ) -> Id {
-    let comparisons = comparisons(graph, cold, row);
+    let comparisons = comparisons(graph, cold, row, moved);
     let mut used = HashSet::new();
     let mut next = None;
     for &(id, check) in row.iter().rev() {
@@ -217,6 +231,7 @@ fn comparisons<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     row: &[(Id, Check<'a>)],
+    moved: &HashSet<&'a str>,
 ) -> HashMap<&'a str, Comparison<'a>> {
     let definitions = definitions(graph, cold);
     let single = |name: &str| definitions.get(name) == Some(&1);
@@ -228,7 +243,7 @@ fn comparisons<'a>(
         });
     }
     let constant = |operand: &Operand<'a>| match operand {
-        Operand::Name(name) => !written.contains(name) || single(name),
+        Operand::Name(name) => !written.contains(name) || single(name) || moved.contains(name),
         Operand::Integer(_) => true,
         _ => false,
     };
