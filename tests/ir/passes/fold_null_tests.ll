@@ -41,6 +41,45 @@ done:
   ret i1 %result
 }
 
+; The elements of an array in a loop.
+; CHECK: define void @elements
+; CHECK-NOT: icmp eq
+; CHECK: call void @take(i1 false)
+; CHECK: ret void
+define void @elements(i1 %p, i64 %n) {
+start:
+  br label %loop
+loop:
+  %at = phi ptr [ addrspacecast (ptr addrspace(3) @tile to ptr), %start ], [ %next, %loop ]
+  %null = icmp eq ptr %at, null
+  call void @take(i1 %null)
+  %one = getelementptr inbounds i8, ptr %at, i64 %n
+  %next = select i1 %p, ptr %one, ptr addrspacecast (ptr addrspace(1) @table to ptr)
+  %goes = icmp ne ptr %next, getelementptr (i8, ptr addrspacecast (ptr addrspace(3) @tile to ptr), i64 8)
+  br i1 %goes, label %loop, label %done
+done:
+  ret void
+}
+
+; Another address may reach the phi, and an offset without `inbounds` may wrap around.
+; CHECK: define void @unknown
+; CHECK: icmp eq ptr %at, null
+; CHECK: icmp eq ptr %far, null
+define void @unknown(i1 %p, i64 %n, ptr %q) {
+start:
+  br i1 %p, label %other, label %done
+other:
+  br label %done
+done:
+  %at = phi ptr [ addrspacecast (ptr addrspace(3) @tile to ptr), %start ], [ %q, %other ]
+  %null = icmp eq ptr %at, null
+  call void @take(i1 %null)
+  %far = getelementptr i8, ptr addrspacecast (ptr addrspace(3) @tile to ptr), i64 %n
+  %zero = icmp eq ptr %far, null
+  call void @take(i1 %zero)
+  ret void
+}
+
 ; Shared memory begins at address 0 of its own address space, and an address outside a static may
 ; be 0.
 ; CHECK: define void @others

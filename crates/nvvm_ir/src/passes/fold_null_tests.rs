@@ -1,6 +1,6 @@
 //! The pass `fold_null_tests`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::inst::{InstKind, IntPred};
 use crate::module::{Linkage, Module};
@@ -11,7 +11,8 @@ use crate::value::{Const, Func, Value};
 ///
 /// No static is at the generic address 0. LLVM assumes that only of globals in address space 0, and
 /// statics are in other address spaces. Such a comparison remains of an `Option` of a reference,
-/// for example of `next` of an iterator over chunks of a constant.
+/// for example of `next` of an iterator over chunks of a constant. In a loop over a slice in shared
+/// memory, the address is a phi, and the test would be a second exit that prevents unrolling.
 pub fn fold_null_tests(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -41,7 +42,7 @@ pub fn fold_null_tests(module: &mut Module) {
     }
 }
 
-/// Returns the result of an instruction that compares a static's generic address with null.
+/// Returns the result of an instruction that compares a generic address in a static with null.
 fn null_test(module: &Module, inst: Value) -> Option<bool> {
     let &InstKind::ICmp { pred, lhs, rhs } = &module.inst(inst)?.kind else {
         return None;
@@ -55,16 +56,47 @@ fn null_test(module: &Module, inst: Value) -> Option<bool> {
         module.types.addr_space(module.ty(value)) == Some(AddrSpace::Generic)
             && matches!(module.as_const(value), Some(Const::Zero))
     };
-    let compares = is_null(rhs) && is_in_static(module, lhs);
-    let compares_reversed = is_null(lhs) && is_in_static(module, rhs);
-    (compares || compares_reversed).then_some(result)
+    let compared = match (is_null(lhs), is_null(rhs)) {
+        (false, true) => lhs,
+        (true, false) => rhs,
+        _ => return None,
+    };
+    is_derived(module, compared).then_some(result)
+}
+
+/// Returns whether a value is derived from addresses in statics by operations whose results are not
+/// null if their operands are not.
+fn is_derived(module: &Module, value: Value) -> bool {
+    // A phi of a loop is not null if it is not null in the first iteration.
+    let mut seen = HashSet::from([value]);
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        let mut derive = |from: Value| {
+            if seen.insert(from) {
+                pending.push(from);
+            }
+        };
+        match module.inst(value).map(|data| &data.kind) {
+            Some(InstKind::Freeze(frozen)) => derive(*frozen),
+            Some(InstKind::Gep {
+                base,
+                inbounds: true,
+                ..
+            }) => derive(*base),
+            Some(InstKind::Phi(incoming)) => incoming.iter().for_each(|&(from, _)| derive(from)),
+            Some(InstKind::Select {
+                then, otherwise, ..
+            }) => [*then, *otherwise].into_iter().for_each(derive),
+            Some(_) => return false,
+            None if !is_in_static(module, value) => return false,
+            None => {}
+        }
+    }
+    true
 }
 
 /// Returns whether a value is an address in a static, or one past its end.
 fn is_in_static(module: &Module, value: Value) -> bool {
-    if let Some(InstKind::Freeze(frozen)) = module.inst(value).map(|data| &data.kind) {
-        return is_in_static(module, *frozen);
-    }
     let Some(&Const::Addr { base, offset }) = module.as_const(value) else {
         return false;
     };
