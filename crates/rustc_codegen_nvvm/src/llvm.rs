@@ -66,7 +66,8 @@ const OPTIONS: [&CStr; 7] = [
     // LLVM 23.1 combines multiplications of `u128` into multiplications of `i256`, which libnvvm
     // does not support: `fmodf128` in tests/run.
     c"-opt-disable=aggressive-instcombine",
-    c"-opt-disable-enable-verbosity=false",
+    // Else LLVM writes a line to the standard error for every run of a pass.
+    c"-opt-bisect-verbose=false",
 ];
 
 /// The CPU time limit of LLVM, to which [`TIME_PER_MEGABYTE`] of the module's text is added.
