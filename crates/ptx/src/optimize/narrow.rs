@@ -6,6 +6,7 @@
 //! from that, from special registers and from branches, and replaces operations whose operands and
 //! results fit 32 bits with sign.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -648,6 +649,10 @@ pub(super) struct Facts<'a> {
     parts: HashMap<&'a str, Part<'a>>,
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
+    /// The registers that facts about other registers use, and some that they used. Most registers
+    /// are not among them when an instruction writes them, and then no fact must be searched. Facts
+    /// at several places share the set.
+    used: Rc<RefCell<HashSet<&'a str>>>,
     extents: HashSet<&'a str>,
     /// The extents that are not zero.
     positive: HashSet<&'a str>,
@@ -691,6 +696,7 @@ impl<'a> Facts<'a> {
             zeros: HashMap::new(),
             parts: HashMap::new(),
             sums: HashMap::new(),
+            used: Rc::default(),
             extents: special.extents.clone(),
             positive: special.positive.clone(),
         }
@@ -849,17 +855,28 @@ impl<'a> Facts<'a> {
     }
 
     fn forget(&mut self, name: &'a str) {
-        self.copies.retain(|copy, of| *copy != name && *of != name);
-        (self.parts).retain(|part, of| *part != name && of.of() != name);
-        (self.sums).retain(|sum, (of, _)| *sum != name && *of != name);
+        self.copies.remove(name);
+        self.parts.remove(name);
+        self.sums.remove(name);
         self.zeros.remove(name);
         self.ranges.remove(name);
         self.conditions.remove(name);
+        if !self.used.borrow().contains(name) {
+            return;
+        }
+        self.copies.retain(|_, of| *of != name);
+        self.parts.retain(|_, of| of.of() != name);
+        self.sums.retain(|_, (of, _)| *of != name);
         self.conditions.retain(|_, condition| {
             let mut found = false;
             condition.visit(&mut |used| found |= used == name);
             !found
         });
+    }
+
+    /// Records that a fact about another register uses this one.
+    fn note_use(&self, name: &'a str) {
+        self.used.borrow_mut().insert(name);
     }
 
     fn instruction(&mut self, it: &Instruction<'a>) {
@@ -885,12 +902,14 @@ impl<'a> Facts<'a> {
             return;
         };
         if let Some(sum) = sum.filter(|&(of, _)| of != result) {
+            self.note_use(sum.0);
             self.sums.insert(result, sum);
         }
         if zeros > 0 {
             self.zeros.insert(result, zeros);
         }
         if let Some(part) = part.filter(|part| part.of() != result) {
+            self.note_use(part.of());
             self.parts.insert(result, part);
         }
         if let Some(range) = range {
@@ -907,10 +926,12 @@ impl<'a> Facts<'a> {
             && of != result
         {
             let of = self.copies.get(of).copied().unwrap_or(of);
+            self.note_use(of);
             self.copies.insert(result, of);
         }
         if let Some(condition) = condition {
             // A comparison with the old value of its own result is impossible.
+            condition.visit(&mut |name| self.note_use(name));
             self.conditions.insert(result, Rc::new(condition));
         }
         if it.guard.is_none() {
