@@ -595,12 +595,20 @@ fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
     });
 }
 
-/// Returns the definitions of all crates by symbol. Foreign items of the same name resolve to them.
+/// Returns the definitions of all crates by symbol, except those whose symbol rustc mangles. Foreign
+/// items of the same name resolve to them.
 pub(crate) fn definitions(tcx: TyCtxt<'_>) -> FxHashMap<Symbol, DefId> {
     let mut symbols = FxHashMap::default();
     let mut add = |cnum| {
-        for &(symbol, _) in tcx.exported_non_generic_symbols(cnum) {
+        // rustc exports all symbols of this crate at the same level as mangled ones.
+        let is_builtins = tcx.is_compiler_builtins(cnum);
+        for &(symbol, info) in tcx.exported_non_generic_symbols(cnum) {
+            // Mangling thousands of paths of `core` would take milliseconds.
+            let is_mangled = info.level == SymbolExportLevel::Rust
+                && !info.rustc_std_internal_symbol
+                && !is_builtins;
             if let ExportedSymbol::NonGeneric(def_id) = symbol
+                && !is_mangled
                 && !tcx.is_foreign_item(def_id)
             {
                 let name = tcx.symbol_name(Instance::mono(tcx, def_id)).name;
