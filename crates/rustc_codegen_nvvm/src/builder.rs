@@ -907,7 +907,8 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         if let Some(&known) = self.cx.single_source.known.borrow().get(&func) {
             return self.const_bool(known);
         }
-        let call = self.emit_call(sig, fn_abi, func, return_slot, args, false);
+        let call = crate::plain_panics::call(self, func, args)
+            .unwrap_or_else(|| self.emit_call(sig, fn_abi, func, return_slot, args, false));
         if instance.is_some() {
             let mut locations = self.cx.locations.borrow_mut();
             locations.note_call(self.tcx, call, self.block, self.span);
@@ -939,6 +940,17 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// Calls a function whose result is not returned in memory.
+    pub(crate) fn emit_direct_call(
+        &mut self,
+        sig: Type,
+        fn_abi: &FnAbi<'tcx, Ty<'tcx>>,
+        func: Value,
+        args: &[Value],
+    ) -> Value {
+        self.emit_call(sig, Some(fn_abi), func, ReturnSlot::Direct, args, false)
+    }
+
     fn emit_call(
         &mut self,
         sig: Type,

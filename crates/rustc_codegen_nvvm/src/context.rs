@@ -72,6 +72,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// Foreign functions that nothing in the program defines.
     pub undefined: RefCell<FxHashSet<DefId>>,
     pub single_source: SingleSource<'tcx>,
+    /// The replacement of `panic_fmt`, unless it has been required: see [`crate::plain_panics`].
+    pub panic_fmt: Cell<Option<(Value, Instance<'tcx>)>>,
     /// The source lines of each inline assembly, indexed by the number in its first comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// The first call of each LLVM intrinsic that a crate declares itself.
@@ -141,6 +143,7 @@ impl<'tcx> CodegenCx<'tcx> {
             current: Default::default(),
             undefined: Default::default(),
             single_source: Default::default(),
+            panic_fmt: Default::default(),
             asm_spans: Default::default(),
             intrinsic_spans: Default::default(),
             debug: Default::default(),
@@ -288,6 +291,7 @@ impl<'tcx> CodegenCx<'tcx> {
         };
         match is_foreign {
             true => self.note_undefined(value, def_id),
+            false if crate::plain_panics::defer(self, &name, value, instance) => {}
             false => self.require(value, Item::Fn(instance)),
         }
         value

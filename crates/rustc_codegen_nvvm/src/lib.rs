@@ -58,6 +58,7 @@ mod markers;
 mod options;
 mod packed_types;
 mod pipeline;
+mod plain_panics;
 mod ptx_cache;
 mod records;
 mod replacements;

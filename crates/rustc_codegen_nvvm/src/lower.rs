@@ -16,7 +16,7 @@ use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
 use crate::packed_types::PackedTypes;
-use crate::{device_functions, diagnostics, kernels, known_items, single_source};
+use crate::{device_functions, diagnostics, kernels, known_items, plain_panics, single_source};
 
 /// The result of lowering.
 pub(crate) struct Lowered<'tcx> {
@@ -90,6 +90,10 @@ pub(crate) fn lower<'tcx>(
         }
     }
     lowering.lower_required();
+    // Without kernels as roots, nothing removes the declaration of a function that is not used.
+    if options.roots == Roots::All && plain_panics::require(&lowering.cx) {
+        lowering.lower_required();
+    }
     if lowering.require_soft_float() {
         lowering.lower_required();
     }
@@ -202,7 +206,12 @@ impl<'tcx> Lowering<'tcx> {
     fn lower_required(&mut self) {
         loop {
             let next = self.cx.queue.borrow_mut().pop_front();
-            let Some(item) = next else { break };
+            let Some(item) = next else {
+                if plain_panics::require_used(&self.cx) {
+                    continue;
+                }
+                break;
+            };
             self.cx.current.set(Some(unspanned(item)));
             let value = match item {
                 Item::Fn(instance) => {
