@@ -1,4 +1,5 @@
-// Kernels that compute more than they load: Mandelbrot's set and option prices.
+// Kernels that compute more than they load: Mandelbrot's set, option prices, and a sieve for prime
+// numbers.
 
 constexpr unsigned STEPS = 256;
 
@@ -46,5 +47,48 @@ void black_scholes(const float* __restrict__ price, const float* __restrict__ st
         float discounted = x * expf(-RATE * t);
         call[i] = s * c1 - discounted * c2;
         put[i] = discounted * (1.0f - c2) - s * (1.0f - c1);
+    }
+}
+
+constexpr int SEGMENT = 1 << 16;
+constexpr int WORDS = SEGMENT / 32;
+constexpr int SMALL = 64;
+constexpr int THREADS = 256;
+
+// The place of the first odd multiple in a segment, from the prime's square on.
+__device__ __forceinline__ unsigned first_multiple(unsigned prime, unsigned start) {
+    unsigned multiple = (start + prime - 1) / prime * prime;
+    if (multiple % 2 == 0) multiple += prime;
+    return (max(multiple, prime * prime) - start) / 2;
+}
+
+__device__ __forceinline__ void mark(unsigned* composite, unsigned first, unsigned step) {
+    for (unsigned place = first; place < SEGMENT; place += step)
+        atomicOr(&composite[place / 32], 1u << place % 32);
+}
+
+extern "C" __global__ __launch_bounds__(THREADS)
+void prime_sieve(const unsigned* __restrict__ primes, int count, unsigned* __restrict__ to) {
+    __shared__ unsigned composite[WORDS], sums[THREADS / 32];
+    unsigned start = blockIdx.x * SEGMENT * 2;
+    for (int i = threadIdx.x; i < WORDS; i += THREADS) composite[i] = 0;
+    __syncthreads();
+    int small = min(SMALL, count);
+    for (int i = 0; i < small; i++) {
+        unsigned prime = primes[i];
+        mark(composite, first_multiple(prime, start) + threadIdx.x * prime, THREADS * prime);
+    }
+    for (int i = small + threadIdx.x; i < count; i += THREADS)
+        mark(composite, first_multiple(primes[i], start), primes[i]);
+    __syncthreads();
+    unsigned sum = 0;
+    for (int i = threadIdx.x; i < WORDS; i += THREADS) sum += __popc(~composite[i]);
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xffffffff, sum, distance);
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 1; i < THREADS / 32; i++) sum += sums[i];
+        to[blockIdx.x] = sum;
     }
 }

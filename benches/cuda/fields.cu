@@ -1,4 +1,4 @@
-// Fields in physics: quarks on a lattice, and the charge density of particles.
+// Fields in physics: quarks on a lattice, the charge density of particles, and electric fields.
 
 constexpr int COLORS = 3;
 constexpr int DIMENSIONS = 4;
@@ -69,4 +69,22 @@ void charge_deposit(const float4* __restrict__ particles, int side, float* __res
     atomicAdd(&density[(z1 * side + y0) * side + x1], q10 * fx);
     atomicAdd(&density[(z1 * side + y1) * side + x0], q11 * (1.0f - fx));
     atomicAdd(&density[(z1 * side + y1) * side + x1], q11 * fx);
+}
+
+constexpr float DECAY = 0.98f;
+constexpr float CURL = 0.495f;
+
+extern "C" __global__ __launch_bounds__(256)
+void fdtd3d(const float* __restrict__ hx, const float* __restrict__ hy,
+            const float* __restrict__ hz, float* __restrict__ ex, float* __restrict__ ey,
+            float* __restrict__ ez, int nx, int ny, int nz) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    int z = blockIdx.z;
+    if (x == 0 || x >= nx || y == 0 || y >= ny || z == 0 || z >= nz) return;
+    int i = (z * ny + y) * nx + x;
+    int below = i - nx * ny;
+    ex[i] = DECAY * ex[i] + CURL * (hz[i] - hz[i - nx] - hy[i] + hy[below]);
+    ey[i] = DECAY * ey[i] + CURL * (hx[i] - hx[below] - hz[i] + hz[i - 1]);
+    ez[i] = DECAY * ez[i] + CURL * (hy[i] - hy[i - 1] - hx[i] + hx[i - nx]);
 }

@@ -1,4 +1,5 @@
-// SHA-256 of many messages, and a hash table that threads insert into at the same time.
+// SHA-256 of many messages, a hash table that threads insert into at the same time, and hashes of
+// strings.
 
 __constant__ unsigned ROUNDS[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -90,4 +91,64 @@ void hash_insert(const unsigned* __restrict__ keys, const unsigned* __restrict__
         slot = (slot + 1) & (capacity - 1);
     }
     slot_values[slot] = values[i];
+}
+
+typedef unsigned long long Word;
+
+constexpr Word PRIME1 = 0x9e3779b185ebca87;
+constexpr Word PRIME2 = 0xc2b2ae3d27d4eb4f;
+constexpr Word PRIME3 = 0x165667b19e3779f9;
+constexpr Word PRIME4 = 0x85ebca77c2b2ae63;
+constexpr Word PRIME5 = 0x27d4eb2f165667c5;
+
+__device__ __forceinline__ Word rotate_left(Word x, int n) { return x << n | x >> (64 - n); }
+
+// Strings start at any address, so words are loaded as bytes.
+template <int BYTES>
+__device__ __forceinline__ Word load(const unsigned char* from) {
+    Word word = 0;
+#pragma unroll
+    for (int i = 0; i < BYTES; i++) word |= (Word)from[i] << (8 * i);
+    return word;
+}
+
+__device__ __forceinline__ Word add_word(Word lane, Word word) {
+    return rotate_left(lane + word * PRIME2, 31) * PRIME1;
+}
+
+__device__ __forceinline__ Word merge(Word hash, Word lane) {
+    return (hash ^ add_word(0, lane)) * PRIME1 + PRIME4;
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void xxhash64(const unsigned char* __restrict__ text, const unsigned* __restrict__ offsets,
+              Word seed, Word* __restrict__ to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const unsigned char* string = text + offsets[i];
+    int len = offsets[i + 1] - offsets[i];
+    int at = 0;
+    Word hash = seed + PRIME5;
+    if (len >= 32) {
+        Word a = seed + PRIME1 + PRIME2, b = seed + PRIME2, c = seed, d = seed - PRIME1;
+        for (; at + 32 <= len; at += 32) {
+            a = add_word(a, load<8>(string + at));
+            b = add_word(b, load<8>(string + at + 8));
+            c = add_word(c, load<8>(string + at + 16));
+            d = add_word(d, load<8>(string + at + 24));
+        }
+        hash = rotate_left(a, 1) + rotate_left(b, 7) + rotate_left(c, 12) + rotate_left(d, 18);
+        hash = merge(merge(merge(merge(hash, a), b), c), d);
+    }
+    hash += len;
+    for (; at + 8 <= len; at += 8)
+        hash = rotate_left(hash ^ add_word(0, load<8>(string + at)), 27) * PRIME1 + PRIME4;
+    if (at + 4 <= len) {
+        hash = rotate_left(hash ^ load<4>(string + at) * PRIME1, 23) * PRIME2 + PRIME3;
+        at += 4;
+    }
+    for (; at < len; at++) hash = rotate_left(hash ^ string[at] * PRIME5, 11) * PRIME1;
+    hash = (hash ^ hash >> 33) * PRIME2;
+    hash = (hash ^ hash >> 29) * PRIME3;
+    to[i] = hash ^ hash >> 32;
 }

@@ -1,4 +1,5 @@
-// Sparse matrices in compressed rows (CSR), times a vector.
+// Sparse matrices: products with vectors in compressed rows (CSR), and sampled products of dense
+// matrices (SDDMM).
 
 // A thread for each row.
 extern "C" __global__ __launch_bounds__(256)
@@ -27,4 +28,24 @@ void spmv_power_law(const unsigned* __restrict__ rows, const unsigned* __restric
             sum += __shfl_down_sync(0xffffffff, sum, distance);
         if (lane == 0) y[row] = sum;
     }
+}
+
+constexpr int DEPTH = 64;
+
+// A warp for each element.
+extern "C" __global__ __launch_bounds__(256)
+void sddmm(const unsigned* __restrict__ rows, const unsigned* __restrict__ columns,
+           const float* __restrict__ values, const float* __restrict__ a,
+           const float* __restrict__ b, float* __restrict__ to, int n) {
+    int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    int lane = threadIdx.x % 32;
+    if (i >= n) return;
+    const float* row = a + rows[i] * DEPTH;
+    const float* column = b + columns[i] * DEPTH;
+    float sum = 0.0f;
+#pragma unroll
+    for (int k = lane; k < DEPTH; k += 32) sum += row[k] * column[k];
+    for (int distance = 16; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xffffffff, sum, distance);
+    if (lane == 0) to[i] = values[i] * sum;
 }

@@ -1,10 +1,10 @@
-//! Fields in physics: quarks on a lattice, and the charge density of particles.
+//! Fields in physics: quarks on a lattice, the charge density of particles, and electric fields.
 
 use core::ops::{Add, Mul, Sub};
-use cuda_std::PerColumn;
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
+use cuda_std::{PerColumn, PerThread3d};
 use cust_core::DeviceCopy;
 
 /// A complex number.
@@ -228,5 +228,60 @@ pub unsafe fn charge_deposit_raw(
                 Atomic::<f32, Device>::from_ptr(to).fetch_add(charge, Relaxed);
             }
         }
+    }
+}
+
+/// The factor of the electric field in a step, which conductivity makes less than 1.
+pub const DECAY: f32 = 0.98;
+/// The factor of the differences of the magnetic field in a step.
+pub const CURL: f32 = 0.495;
+
+/// A step of the electric field in Maxwell's equations, by finite differences in the time domain
+/// (FDTD) on Yee's lattice. The fields keep their values at the lower faces of the volume.
+#[kernel(block_size(32, 8))]
+pub fn fdtd3d_safe(
+    hx: &[f32],
+    hy: &[f32],
+    hz: &[f32],
+    mut ex: PerThread3d<f32>,
+    mut ey: PerThread3d<f32>,
+    mut ez: PerThread3d<f32>,
+) {
+    let (nx, ny) = (ex.width(), ex.height());
+    let fields = ex.own().zip(ey.own()).zip(ez.own());
+    for ((((x, y, z), ex), (_, ey)), (_, ez)) in fields {
+        if x > 0 && y > 0 && z > 0 {
+            let i = (z * ny + y) * nx + x;
+            let (left, above, below) = (i - 1, i - nx, i - nx * ny);
+            *ex = DECAY * *ex + CURL * (hz[i] - hz[above] - hy[i] + hy[below]);
+            *ey = DECAY * *ey + CURL * (hx[i] - hx[below] - hz[i] + hz[left]);
+            *ez = DECAY * *ez + CURL * (hy[i] - hy[left] - hx[i] + hx[above]);
+        }
+    }
+}
+
+/// A step of the electric field in Maxwell's equations: see [`fdtd3d_safe()`].
+#[kernel(block_size(32, 8))]
+pub unsafe fn fdtd3d_raw(
+    hx: *const f32,
+    hy: *const f32,
+    hz: *const f32,
+    ex: *mut f32,
+    ey: *mut f32,
+    ez: *mut f32,
+    nx: usize,
+    ny: usize,
+    nz: usize,
+) {
+    let at = thread::index_3d();
+    let (x, y, z) = (at.x as usize, at.y as usize, at.z as usize);
+    if x > 0 && x < nx && y > 0 && y < ny && z > 0 && z < nz {
+        let i = (z * ny + y) * nx + x;
+        let (hx, hy, hz) = (hx.add(i), hy.add(i), hz.add(i));
+        let (ex, ey, ez) = (ex.add(i), ey.add(i), ez.add(i));
+        let below = nx * ny;
+        *ex = DECAY * *ex + CURL * (*hz - *hz.sub(nx) - *hy + *hy.sub(below));
+        *ey = DECAY * *ey + CURL * (*hx - *hx.sub(below) - *hz + *hz.sub(1));
+        *ez = DECAY * *ez + CURL * (*hy - *hy.sub(1) - *hx + *hx.sub(nx));
     }
 }

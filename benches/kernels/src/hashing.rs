@@ -1,4 +1,5 @@
-//! SHA-256 of many messages, and a hash table into which threads insert concurrently.
+//! SHA-256 of many messages, a hash table into which threads insert concurrently, and hashes of
+//! strings.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::prelude::*;
@@ -198,4 +199,165 @@ pub unsafe fn hash_insert_raw(
         }
         *slot_values.add(slot) = *values.add(i);
     }
+}
+
+const PRIMES: [u64; 5] = [
+    0x9e37_79b1_85eb_ca87,
+    0xc2b2_ae3d_27d4_eb4f,
+    0x1656_67b1_9e37_79f9,
+    0x85eb_ca77_c2b2_ae63,
+    0x27d4_eb2f_1656_67c5,
+];
+
+/// Adds a word to a lane of XXH64.
+#[inline(always)]
+fn add_word(lane: u64, word: u64) -> u64 {
+    let sum = lane.wrapping_add(word.wrapping_mul(PRIMES[1]));
+    sum.rotate_left(31).wrapping_mul(PRIMES[0])
+}
+
+/// Returns the four lanes of XXH64 before the first word.
+#[inline(always)]
+fn lanes_of(seed: u64) -> [u64; 4] {
+    [
+        seed.wrapping_add(PRIMES[0]).wrapping_add(PRIMES[1]),
+        seed.wrapping_add(PRIMES[1]),
+        seed,
+        seed.wrapping_sub(PRIMES[0]),
+    ]
+}
+
+/// Returns the hash of four lanes.
+#[inline(always)]
+fn merge(lanes: [u64; 4]) -> u64 {
+    let mut hash = lanes[0]
+        .rotate_left(1)
+        .wrapping_add(lanes[1].rotate_left(7))
+        .wrapping_add(lanes[2].rotate_left(12))
+        .wrapping_add(lanes[3].rotate_left(18));
+    for lane in lanes {
+        hash = (hash ^ add_word(0, lane))
+            .wrapping_mul(PRIMES[0])
+            .wrapping_add(PRIMES[3]);
+    }
+    hash
+}
+
+/// Adds eight bytes after the last stripe to a hash.
+#[inline(always)]
+fn add_8(hash: u64, word: u64) -> u64 {
+    (hash ^ add_word(0, word))
+        .rotate_left(27)
+        .wrapping_mul(PRIMES[0])
+        .wrapping_add(PRIMES[3])
+}
+
+/// Adds four bytes to a hash.
+#[inline(always)]
+fn add_4(hash: u64, word: u32) -> u64 {
+    (hash ^ u64::from(word).wrapping_mul(PRIMES[0]))
+        .rotate_left(23)
+        .wrapping_mul(PRIMES[1])
+        .wrapping_add(PRIMES[2])
+}
+
+/// Adds a byte to a hash.
+#[inline(always)]
+fn add_1(hash: u64, byte: u8) -> u64 {
+    (hash ^ u64::from(byte).wrapping_mul(PRIMES[4]))
+        .rotate_left(11)
+        .wrapping_mul(PRIMES[0])
+}
+
+/// Mixes the bits of a hash.
+#[inline(always)]
+fn mix(mut hash: u64) -> u64 {
+    hash = (hash ^ hash >> 33).wrapping_mul(PRIMES[1]);
+    hash = (hash ^ hash >> 29).wrapping_mul(PRIMES[2]);
+    hash ^ hash >> 32
+}
+
+/// Returns the hash XXH64 of a string.
+#[inline(always)]
+pub fn xxhash64(string: &[u8], seed: u64) -> u64 {
+    let (stripes, rest) = string.as_chunks::<32>();
+    let mut hash = if stripes.is_empty() {
+        seed.wrapping_add(PRIMES[4])
+    } else {
+        let mut lanes = lanes_of(seed);
+        for stripe in stripes {
+            for (lane, word) in lanes.iter_mut().zip(stripe.as_chunks().0) {
+                *lane = add_word(*lane, u64::from_le_bytes(*word));
+            }
+        }
+        merge(lanes)
+    };
+    hash = hash.wrapping_add(string.len() as u64);
+    let (words, rest) = rest.as_chunks();
+    for &word in words {
+        hash = add_8(hash, u64::from_le_bytes(word));
+    }
+    let (words, rest) = rest.as_chunks();
+    for &word in words {
+        hash = add_4(hash, u32::from_le_bytes(word));
+    }
+    for &byte in rest {
+        hash = add_1(hash, byte);
+    }
+    mix(hash)
+}
+
+/// The hash XXH64 of each string. The bytes of string `i` are those of `text` from `offsets[i]` to
+/// `offsets[i + 1]`.
+#[kernel(block_size(256))]
+pub fn xxhash64_safe(text: &[u8], offsets: &[u32], seed: u64, mut to: PerThread<u64>) {
+    to.each(|i, to| {
+        let string = &text[offsets[i] as usize..offsets[i + 1] as usize];
+        *to = xxhash64(string, seed);
+    });
+}
+
+/// The hash XXH64 of each string: see [`xxhash64_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn xxhash64_raw(
+    text: *const u8,
+    offsets: *const u32,
+    seed: u64,
+    to: *mut u64,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize;
+    if i >= n {
+        return;
+    }
+    let start = *offsets.add(i) as usize;
+    let len = *offsets.add(i + 1) as usize - start;
+    let string = text.add(start);
+    let mut hash = seed.wrapping_add(PRIMES[4]);
+    let mut at = 0;
+    if len >= 32 {
+        let mut lanes = lanes_of(seed);
+        while at + 32 <= len {
+            for k in 0..4 {
+                let word = string.add(at + 8 * k).cast::<u64>().read_unaligned();
+                lanes[k] = add_word(lanes[k], word);
+            }
+            at += 32;
+        }
+        hash = merge(lanes);
+    }
+    hash = hash.wrapping_add(len as u64);
+    while at + 8 <= len {
+        hash = add_8(hash, string.add(at).cast::<u64>().read_unaligned());
+        at += 8;
+    }
+    if at + 4 <= len {
+        hash = add_4(hash, string.add(at).cast::<u32>().read_unaligned());
+        at += 4;
+    }
+    while at < len {
+        hash = add_1(hash, *string.add(at));
+        at += 1;
+    }
+    *to.add(i) = mix(hash);
 }

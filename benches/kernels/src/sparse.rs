@@ -1,4 +1,5 @@
-//! Products of sparse matrices in compressed sparse row format (CSR) and vectors.
+//! Sparse matrices: products with vectors in compressed sparse row format (CSR), and sampled products
+//! of dense matrices (SDDMM).
 
 use cuda_std::group::{self, Lanes};
 use cuda_std::prelude::*;
@@ -91,6 +92,59 @@ pub unsafe fn spmv_power_law_raw(
         }
         if lane == 0 {
             *y.add(row) = sum;
+        }
+    }
+}
+
+/// The number of columns of both factors of [`sddmm_safe()`].
+pub const DEPTH: usize = 64;
+
+/// The elements of a product of two dense matrices where a sparse matrix in coordinate format (COO)
+/// has elements, times these. `b` is transposed. One warp per element.
+#[kernel(block_size(256))]
+pub fn sddmm_safe(
+    rows: &[u32],
+    columns: &[u32],
+    values: &[f32],
+    a: &[[f32; DEPTH]],
+    b: &[[f32; DEPTH]],
+    mut to: PerWarp<f32>,
+) {
+    let i = thread::index() as usize / 32;
+    if i < to.len() {
+        let (a, b) = (&a[rows[i] as usize], &b[columns[i] as usize]);
+        let products: f32 = thread::warp_stride(DEPTH).map(|k| a[k] * b[k]).sum();
+        let sum = group::warp().reduce(products, |a, b| a + b);
+        to.each(|i, to| *to = values[i] * sum);
+    }
+}
+
+/// The elements of a product of two dense matrices where a sparse matrix has elements: see
+/// [`sddmm_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn sddmm_raw(
+    rows: *const u32,
+    columns: *const u32,
+    values: *const f32,
+    a: *const f32,
+    b: *const f32,
+    to: *mut f32,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize / 32;
+    let lane = thread::lane_id() as usize;
+    if i < n {
+        let a = a.add(*rows.add(i) as usize * DEPTH);
+        let b = b.add(*columns.add(i) as usize * DEPTH);
+        let mut sum = 0.0;
+        for k in (lane..DEPTH).step_by(32) {
+            sum += *a.add(k) * *b.add(k);
+        }
+        for distance in [16, 8, 4, 2, 1] {
+            sum += warp::shuffle_down(warp::FULL, sum, distance);
+        }
+        if lane == 0 {
+            *to.add(i) = *values.add(i) * sum;
         }
     }
 }

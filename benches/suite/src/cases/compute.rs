@@ -2,7 +2,7 @@
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, download, samples, uniform, upload, zeroed};
-use bench_kernels::compute::{escape, prices};
+use bench_kernels::compute::{SEGMENT, escape, prices};
 use cust::error::CudaResult;
 
 pub fn mandelbrot(scale: Scale) -> CudaResult<Case> {
@@ -93,5 +93,54 @@ pub fn black_scholes(scale: Scale) -> CudaResult<Case> {
             let expected = |i: usize| prices(price[i], strike[i], years[i]);
             close(&call, 1e-4, 1e-4, |i| f64::from(expected(i).0))?;
             close(&put, 1e-4, 1e-4, |i| f64::from(expected(i).1))
+        }))
+}
+
+pub fn prime_sieve(scale: Scale) -> CudaResult<Case> {
+    let segments = scale.pick(2, 1 << 13);
+    let root = ((2 * SEGMENT * segments) as f64).sqrt() as usize;
+    let mut composite = vec![false; root + 1];
+    let mut primes = Vec::new();
+    for i in (3..=root).step_by(2) {
+        if !composite[i] {
+            primes.push(i as u32);
+            (i * i..=root)
+                .step_by(i)
+                .for_each(|multiple| composite[multiple] = true);
+        }
+    }
+    let from = upload(&primes)?;
+    let to: Buffer<u32> = zeroed(segments)?;
+    let count = primes.len();
+    Ok(Case::new("prime_sieve", segments, 256)
+        .args(
+            Args::new().pointer(&from).value(count as i32).pointer(&to),
+            Args::new().pointer(&from).value(count).pointer(&to),
+            Args::new().slice(&from).output(&to),
+        )
+        .input(&from)
+        .output(&to)
+        .check(move || {
+            let results = download(&to)?;
+            for i in (0..segments).step_by(segments.div_ceil(100)) {
+                let start = 2 * SEGMENT * i;
+                let mut composite = vec![false; 2 * SEGMENT];
+                for prime in primes.iter().map(|&prime| prime as usize) {
+                    let first = start.next_multiple_of(prime).max(prime * prime) - start;
+                    (first..2 * SEGMENT)
+                        .step_by(prime)
+                        .for_each(|place| composite[place] = true);
+                }
+                // The number 1 counts in place of 2.
+                let odd = composite.iter().skip(1).step_by(2);
+                let expected = odd.filter(|&&composite| !composite).count();
+                if results[i] as usize != expected {
+                    let result = results[i];
+                    return Err(format!(
+                        "segment {i} has {result} primes, but should have {expected}"
+                    ));
+                }
+            }
+            Ok(())
         }))
 }

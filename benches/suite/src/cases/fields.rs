@@ -2,9 +2,11 @@
 
 use super::Scale;
 use crate::case::{
-    Args, Buffer, Case, download, near, samples, uniform, uniform_f32, upload, zeroed,
+    Args, Buffer, Case, close, download, near, samples, uniform, uniform_f32, upload, zeroed,
 };
-use bench_kernels::fields::{COLORS, Complex, DIMENSIONS, Particle, neighbors, shares};
+use bench_kernels::fields::{
+    COLORS, CURL, Complex, DECAY, DIMENSIONS, Particle, neighbors, shares,
+};
 use cust::error::CudaResult;
 
 /// Returns complex numbers with parts from -0.5 to 0.5.
@@ -126,6 +128,64 @@ pub fn charge_deposit(scale: Scale) -> CudaResult<Case> {
             let results = download(&density)?;
             for i in samples(expected.len()) {
                 near(i, results[i], expected[i], 1e-4, 1e-4)?;
+            }
+            Ok(())
+        }))
+}
+
+pub fn fdtd3d(scale: Scale) -> CudaResult<Case> {
+    let [nx, ny, nz] = match scale.small {
+        true => [40, 11, 5],
+        false => [512, 256, 256],
+    };
+    /// The byte of which the initial electric field consists.
+    const FILL: u8 = 0x3f;
+    let initial = f32::from_ne_bytes([FILL; 4]);
+    let n = nx * ny * nz;
+    let values = [1, 2, 3].map(|seed| uniform_f32(n, seed));
+    let (mut pointers, mut safe) = (Args::new(), Args::new());
+    let grid = (nx.div_ceil(32), ny.div_ceil(8), nz);
+    let mut case = Case::new("fdtd3d", grid, (32, 8));
+    for values in &values {
+        let magnetic = upload(values)?;
+        pointers = pointers.pointer(&magnetic);
+        safe = safe.slice(&magnetic);
+        case = case.input(&magnetic);
+    }
+    let mut fields = Vec::new();
+    for _ in 0..3 {
+        let electric: Buffer<f32> = zeroed(n)?;
+        pointers = pointers.pointer(&electric);
+        safe = safe.volume(&electric, nx, ny);
+        case = case.output_from(&electric, FILL);
+        fields.push(electric);
+    }
+    let (mut nvcc, mut raw) = (pointers.clone(), pointers);
+    for size in [nx, ny, nz] {
+        nvcc = nvcc.value(size as i32);
+        raw = raw.value(size);
+    }
+    Ok(case
+        .args(nvcc, raw, safe)
+        .reset()
+        .bytes(36 * n)
+        .f32_operations(18.0 * n as f64)
+        .check(move || {
+            let steps = [1, nx, nx * ny];
+            for (axis, field) in fields.iter().enumerate() {
+                // The next axes, in a cycle.
+                let (b, c) = ((axis + 1) % 3, (axis + 2) % 3);
+                close(field, 1e-5, 1e-5, |i| {
+                    if i % nx == 0 || i / nx % ny == 0 || i / (nx * ny) == 0 {
+                        return initial.into();
+                    }
+                    let difference = |component: usize, along: usize| {
+                        let values = &values[component];
+                        f64::from(values[i]) - f64::from(values[i - steps[along]])
+                    };
+                    let curl = difference(c, b) - difference(b, c);
+                    f64::from(DECAY) * f64::from(initial) + f64::from(CURL) * curl
+                })?;
             }
             Ok(())
         }))

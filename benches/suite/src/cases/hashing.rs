@@ -91,3 +91,46 @@ pub fn insert(scale: Scale) -> CudaResult<Case> {
             Ok(())
         }))
 }
+
+pub fn xxhash64(scale: Scale) -> CudaResult<Case> {
+    const SEED: u64 = 42;
+    let n = scale.pick(300, 1 << 21);
+    let mut text = Vec::new();
+    let mut offsets = vec![0];
+    for string in 0..n as u64 {
+        let len = random(string) as usize % 96;
+        let words = (0..12).map(|i| random(string * 16 + i).to_le_bytes());
+        text.extend(words.flatten().take(len));
+        offsets.push(text.len() as u32);
+    }
+    let (from, from_offsets) = (upload(&text)?, upload(&offsets)?);
+    let to: Buffer<u64> = zeroed(n)?;
+    let pointers = Args::new().pointer(&from).pointer(&from_offsets);
+    let pointers = pointers.value(SEED).pointer(&to);
+    Ok(Case::new("xxhash64", n.div_ceil(256), 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            Args::new()
+                .slice(&from)
+                .slice(&from_offsets)
+                .value(SEED)
+                .output(&to),
+        )
+        .input(&from)
+        .input(&from_offsets)
+        .output(&to)
+        .bytes(text.len() + 12 * n)
+        .check(move || {
+            // The hash of the specification's algorithm, which the kernels share with the check.
+            if hashing::xxhash64(b"abc", 0) != 0x44bc_2cf5_ad77_0999 {
+                return Err("the hash of \"abc\" is wrong".to_owned());
+            }
+            let results = download(&to)?;
+            let string = |i: usize| &text[offsets[i] as usize..offsets[i + 1] as usize];
+            match samples(n).find(|&i| results[i] != hashing::xxhash64(string(i), SEED)) {
+                None => Ok(()),
+                Some(i) => Err(format!("the hash of string {i} differs")),
+            }
+        }))
+}

@@ -9,11 +9,14 @@ mod data;
 mod dense;
 mod docking;
 mod fields;
+mod filters;
 mod fourier;
+mod graphics;
 mod graphs;
 mod grids;
 mod hashing;
 mod images;
+mod inference;
 mod learning;
 mod particles;
 mod physics;
@@ -133,4 +136,16 @@ pub const ALL: &[(&str, Make)] = &[
     ("int4_gemv", learning::int4_gemv),
     ("interpreter", programs::interpreter),
     ("levenshtein", programs::levenshtein),
+    ("swiglu", inference::swiglu),
+    ("int8_gemv", inference::int8_gemv),
+    ("top_experts", inference::top_experts),
+    ("skinning", graphics::skinning),
+    ("ray_triangles", graphics::ray_triangles),
+    ("inverse4x4", graphics::inverse4x4),
+    ("median3x3", filters::median3x3),
+    ("wavelet53", filters::wavelet53),
+    ("sddmm", sparse::sddmm),
+    ("fdtd3d", fields::fdtd3d),
+    ("xxhash64", hashing::xxhash64),
+    ("prime_sieve", compute::prime_sieve),
 ];

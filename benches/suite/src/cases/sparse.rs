@@ -1,7 +1,10 @@
 //! Sparse matrices.
 
 use super::Scale;
-use crate::case::{Args, Buffer, Case, close, random, uniform, uniform_f64, upload, zeroed};
+use crate::case::{
+    Args, Buffer, Case, close, random, uniform, uniform_f32, uniform_f64, upload, zeroed,
+};
+use bench_kernels::sparse::DEPTH;
 use cust::error::CudaResult;
 
 /// A matrix in compressed sparse row format.
@@ -85,4 +88,51 @@ pub fn power_law(scale: Scale) -> CudaResult<Case> {
         })
     })
     .case("spmv_power_law", 32)
+}
+
+pub fn sddmm(scale: Scale) -> CudaResult<Case> {
+    let vertices = scale.pick(20, 1 << 17);
+    let n = scale.pick(43, 1 << 22);
+    let row_of: Vec<u32> = (0..n).map(|i| (i * vertices / n) as u32).collect();
+    let column_of: Vec<u32> = (0..n as u64)
+        .map(|i| (random(i) % vertices as u64) as u32)
+        .collect();
+    let factors = uniform_f32(n, 1);
+    let [left, right] = [2, 3].map(|seed| uniform_f32(vertices * DEPTH, seed));
+    let (rows, columns, values) = (upload(&row_of)?, upload(&column_of)?, upload(&factors)?);
+    let a = upload(left.as_chunks::<DEPTH>().0)?;
+    let b = upload(right.as_chunks::<DEPTH>().0)?;
+    let to: Buffer<f32> = zeroed(n)?;
+    let pointers = Args::new().pointer(&rows).pointer(&columns);
+    let pointers = pointers.pointer(&values).pointer(&a).pointer(&b);
+    let pointers = pointers.pointer(&to);
+    Ok(Case::new("sddmm", n.div_ceil(8), 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            Args::new()
+                .slice(&rows)
+                .slice(&columns)
+                .slice(&values)
+                .slice(&a)
+                .slice(&b)
+                .output(&to),
+        )
+        .input(&rows)
+        .input(&columns)
+        .input(&values)
+        .input(&a)
+        .input(&b)
+        .output(&to)
+        .bytes(16 * n + 2 * 4 * vertices * DEPTH)
+        .f32_operations(2.0 * (n * DEPTH) as f64)
+        .check(move || {
+            close(&to, 1e-5, 0.0, |i| {
+                let row = &left[row_of[i] as usize * DEPTH..][..DEPTH];
+                let column = &right[column_of[i] as usize * DEPTH..][..DEPTH];
+                let products = row.iter().zip(column);
+                let sum: f64 = products.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
+                f64::from(factors[i]) * sum
+            })
+        }))
 }
