@@ -2,22 +2,22 @@
 
 #include <cuda_fp16.h>
 
-struct alignas(16) Half8 {
-    __half2 pairs[4];
-};
-
 __device__ __forceinline__ float swish(float x) { return x / (1.0f + expf(-x)); }
 
 extern "C" __global__ __launch_bounds__(256)
-void swiglu(const Half8* __restrict__ from, Half8* __restrict__ to, int width) {
+void swiglu(const uint4* __restrict__ from, uint4* __restrict__ to, int width) {
     int x = blockIdx.x * blockDim.x + threadIdx.x;
     int y = blockIdx.y;
     if (x >= width) return;
-    Half8 gate = from[y * 2 * width + x], value = from[y * 2 * width + width + x], result;
+    // Eight numbers each.
+    uint4 gate = from[y * 2 * width + x], value = from[y * 2 * width + width + x], result;
+    const __half2* gates = reinterpret_cast<const __half2*>(&gate);
+    const __half2* values = reinterpret_cast<const __half2*>(&value);
+    __half2* results = reinterpret_cast<__half2*>(&result);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        float2 a = __half22float2(gate.pairs[i]), b = __half22float2(value.pairs[i]);
-        result.pairs[i] = __floats2half2_rn(swish(a.x) * b.x, swish(a.y) * b.y);
+        float2 a = __half22float2(gates[i]), b = __half22float2(values[i]);
+        results[i] = __floats2half2_rn(swish(a.x) * b.x, swish(a.y) * b.y);
     }
     to[y * width + x] = result;
 }
