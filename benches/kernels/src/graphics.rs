@@ -1,18 +1,56 @@
 //! Graphics: skinned vertices, rays and triangles, and inverse transformations.
 
-use crate::images::Vec3;
+use core::array;
 use cuda_std::prelude::*;
 use cuda_std::vector::{F32x4, U8x4};
 use cust_core::DeviceCopy;
+
+/// A vector in space.
+type Vec3 = [f32; 3];
+
+/// Returns the difference of two vectors.
+#[inline(always)]
+fn subtract(a: Vec3, b: Vec3) -> Vec3 {
+    array::from_fn(|k| a[k] - b[k])
+}
+
+/// Returns the sum of a vector and a multiple of another.
+#[inline(always)]
+fn add_scaled(a: Vec3, b: Vec3, scale: f32) -> Vec3 {
+    array::from_fn(|k| a[k] + b[k] * scale)
+}
+
+/// Returns the scalar product.
+#[inline(always)]
+fn dot(a: Vec3, b: Vec3) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Returns the vector that is perpendicular to both.
+#[inline(always)]
+fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    [
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    ]
+}
+
+/// Returns the vector of length 1 in the same direction.
+#[inline(always)]
+fn normalized(v: Vec3) -> Vec3 {
+    let scale = 1.0 / dot(v, v).sqrt();
+    v.map(|x| x * scale)
+}
 
 /// A position and a normal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, DeviceCopy)]
 #[repr(C)]
 pub struct Vertex {
     /// The position.
-    pub position: Vec3,
+    pub position: [f32; 3],
     /// The normal, which has length 1.
-    pub normal: Vec3,
+    pub normal: [f32; 3],
 }
 
 /// The transformation of a bone: the first three rows of a 4×4 matrix.
@@ -24,15 +62,13 @@ impl Bone {
     /// Returns the transformed direction.
     #[inline(always)]
     fn rotate(&self, v: Vec3) -> Vec3 {
-        let [x, y, z] = self.0.map(|row| row[0] * v.x + row[1] * v.y + row[2] * v.z);
-        Vec3 { x, y, z }
+        self.0.map(|[x, y, z, _]| dot([x, y, z], v))
     }
 
     /// Returns the transformed point.
     #[inline(always)]
     fn transform(&self, v: Vec3) -> Vec3 {
-        let [x, y, z] = self.0.map(|row| row[3]);
-        self.rotate(v) + Vec3 { x, y, z }
+        self.0.map(|[x, y, z, offset]| dot([x, y, z], v) + offset)
     }
 }
 
@@ -49,13 +85,13 @@ pub fn skinning_safe(
     to.each_with(
         (vertices, joints, weights),
         |_, to, (vertex, joints, weights)| {
-            let (mut position, mut normal) = (Vec3::default(), Vec3::default());
+            let (mut position, mut normal) = ([0.0; 3], [0.0; 3]);
             for (&joint, &weight) in joints.iter().zip(weights.iter()) {
                 let bone = &bones[usize::from(joint)];
-                position = position + bone.transform(vertex.position) * weight;
-                normal = normal + bone.rotate(vertex.normal) * weight;
+                position = add_scaled(position, bone.transform(vertex.position), weight);
+                normal = add_scaled(normal, bone.rotate(vertex.normal), weight);
             }
-            let normal = normal.normalized();
+            let normal = normalized(normal);
             *to = Vertex { position, normal };
         },
     );
@@ -76,24 +112,14 @@ pub unsafe fn skinning_raw(
         return;
     }
     let (vertex, joints, weights) = (*vertices.add(i), *joints.add(i), *weights.add(i));
-    let (mut position, mut normal) = (Vec3::default(), Vec3::default());
+    let (mut position, mut normal) = ([0.0; 3], [0.0; 3]);
     for k in 0..4 {
         let bone = &*bones.add(usize::from(joints[k]));
-        position = position + bone.transform(vertex.position) * weights[k];
-        normal = normal + bone.rotate(vertex.normal) * weights[k];
+        position = add_scaled(position, bone.transform(vertex.position), weights[k]);
+        normal = add_scaled(normal, bone.rotate(vertex.normal), weights[k]);
     }
-    let normal = normal.normalized();
+    let normal = normalized(normal);
     *to.add(i) = Vertex { position, normal };
-}
-
-/// Returns the vector that is perpendicular to both.
-#[inline(always)]
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
-    Vec3 {
-        x: a.y * b.z - a.z * b.y,
-        y: a.z * b.x - a.x * b.z,
-        z: a.x * b.y - a.y * b.x,
-    }
 }
 
 /// A ray.
@@ -101,9 +127,9 @@ fn cross(a: Vec3, b: Vec3) -> Vec3 {
 #[repr(C)]
 pub struct Ray {
     /// The start.
-    pub origin: Vec3,
+    pub origin: [f32; 3],
     /// The direction.
-    pub direction: Vec3,
+    pub direction: [f32; 3],
 }
 
 /// A triangle.
@@ -111,9 +137,9 @@ pub struct Ray {
 #[repr(C)]
 pub struct Triangle {
     /// The first corner.
-    pub corner: Vec3,
+    pub corner: [f32; 3],
     /// The edges from the first corner to the others.
-    pub edges: [Vec3; 2],
+    pub edges: [[f32; 3]; 2],
 }
 
 impl Triangle {
@@ -123,22 +149,22 @@ impl Triangle {
     pub fn hit(&self, ray: &Ray) -> Option<f32> {
         let [first, second] = self.edges;
         let perpendicular = cross(ray.direction, second);
-        let determinant = first.dot(perpendicular);
+        let determinant = dot(first, perpendicular);
         if determinant.abs() < 1e-7 {
             return None;
         }
         let inverse = 1.0 / determinant;
-        let to_origin = ray.origin - self.corner;
-        let u = to_origin.dot(perpendicular) * inverse;
+        let to_origin = subtract(ray.origin, self.corner);
+        let u = dot(to_origin, perpendicular) * inverse;
         if !(0.0..=1.0).contains(&u) {
             return None;
         }
         let other = cross(to_origin, first);
-        let v = ray.direction.dot(other) * inverse;
+        let v = dot(ray.direction, other) * inverse;
         if v < 0.0 || u + v > 1.0 {
             return None;
         }
-        let distance = second.dot(other) * inverse;
+        let distance = dot(second, other) * inverse;
         (distance > 0.0).then_some(distance)
     }
 }

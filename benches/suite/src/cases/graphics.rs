@@ -4,19 +4,16 @@ use super::Scale;
 use crate::case::{Args, download, near, random, samples, uniform, uniform_f32, upload};
 use crate::case::{Case, Check};
 use bench_kernels::graphics::{Bone, Hit, Matrix, Ray, Triangle, Vertex};
-use bench_kernels::images::Vec3;
 use cust::error::CudaResult;
 use cust::vector::{F32x4, U8x4};
 
-/// Returns a vector with coordinates from -0.5 to 0.5, which `i` determines.
-fn vec3(i: usize, seed: u64) -> Vec3 {
-    let at = |k: u64| (uniform((3 * i as u64 + k) ^ (seed << 40)) - 0.5) as f32;
-    Vec3::new(at(0), at(1), at(2))
+/// Returns a vector with coordinates from `low` to `low + 1`, which `i` determines.
+fn vector(i: usize, seed: u64, low: f64) -> [f32; 3] {
+    std::array::from_fn(|k| (low + uniform((3 * i + k) as u64 ^ (seed << 40))) as f32)
 }
 
 /// Compares vector `i` with the CPU's.
-fn near_vec3(i: usize, result: Vec3, expected: [f64; 3]) -> Check {
-    let result = [result.x, result.y, result.z];
+fn near_vector(i: usize, result: [f32; 3], expected: [f64; 3]) -> Check {
     for (result, expected) in result.into_iter().zip(expected) {
         near(i, result, expected, 1e-5, 1e-5)?;
     }
@@ -31,10 +28,14 @@ pub fn skinning(scale: Scale) -> CudaResult<Case> {
         .map(|&rows| Bone(rows))
         .collect();
     let mesh: Vec<Vertex> = (0..n)
-        .map(|i| Vertex {
-            position: vec3(i, 2),
+        .map(|i| {
             // Away from zero, so that the length of the sum is not small.
-            normal: (vec3(i, 3) + Vec3::new(1.0, 1.0, 1.0)).normalized(),
+            let normal = vector(i, 3, 0.5);
+            let length = normal.iter().map(|x| x * x).sum::<f32>().sqrt();
+            Vertex {
+                position: vector(i, 2, -0.5),
+                normal: normal.map(|x| x / length),
+            }
         })
         .collect();
     let joint_of: Vec<U8x4> = (0..n as u64)
@@ -81,8 +82,8 @@ pub fn skinning(scale: Scale) -> CudaResult<Case> {
                 for (&joint, &weight) in joint_of[i].iter().zip(weight_of[i].iter()) {
                     for (k, row) in palette[usize::from(joint)].0.iter().enumerate() {
                         let row = row.map(|x| f64::from(x) * f64::from(weight));
-                        let turned = |v: Vec3| {
-                            let products = row.iter().zip([v.x, v.y, v.z]);
+                        let turned = |v: [f32; 3]| {
+                            let products = row.iter().zip(v);
                             products.map(|(a, b)| a * f64::from(b)).sum::<f64>()
                         };
                         position[k] += turned(p) + row[3];
@@ -90,8 +91,8 @@ pub fn skinning(scale: Scale) -> CudaResult<Case> {
                     }
                 }
                 let length = normal.iter().map(|x| x * x).sum::<f64>().sqrt();
-                near_vec3(i, results[i].position, position)?;
-                near_vec3(i, results[i].normal, normal.map(|x| x / length))?;
+                near_vector(i, results[i].position, position)?;
+                near_vector(i, results[i].normal, normal.map(|x| x / length))?;
             }
             Ok(())
         }))
@@ -100,7 +101,7 @@ pub fn skinning(scale: Scale) -> CudaResult<Case> {
 /// Returns the distance of a ray and the nearest of the triangles, whose edges are moved outward by
 /// `margin`, in multiples of their heights.
 fn nearest(triangles: &[Triangle], ray: &Ray, margin: f64) -> f64 {
-    let to_f64 = |v: Vec3| [v.x, v.y, v.z].map(f64::from);
+    let to_f64 = |v: [f32; 3]| v.map(f64::from);
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let cross = |a: [f64; 3], b: [f64; 3]| {
         [(1, 2), (2, 0), (0, 1)].map(|(i, j): (usize, usize)| a[i] * b[j] - a[j] * b[i])
@@ -130,16 +131,17 @@ pub fn ray_triangles(scale: Scale) -> CudaResult<Case> {
     let n = scale.pick(300, 1 << 20);
     let count = scale.pick(20, 512);
     let size = if scale.small { 1.0 } else { 0.3 };
+    let above = |[x, y, z]: [f32; 3]| [x, y, z + 1.0];
     let mesh: Vec<Triangle> = (0..count)
         .map(|i| Triangle {
-            corner: vec3(i, 1) + Vec3::new(0.0, 0.0, 1.0),
-            edges: [vec3(i, 2) * size, vec3(i, 3) * size],
+            corner: above(vector(i, 1, -0.5)),
+            edges: [2, 3].map(|seed| vector(i, seed, -0.5).map(|x| size * x)),
         })
         .collect();
     let lines: Vec<Ray> = (0..n)
         .map(|i| {
-            let origin = Vec3::default();
-            let direction = vec3(i, 4) * 0.6 + Vec3::new(0.0, 0.0, 1.0);
+            let origin = [0.0; 3];
+            let direction = above(vector(i, 4, -0.5).map(|x| 0.6 * x));
             Ray { origin, direction }
         })
         .collect();
