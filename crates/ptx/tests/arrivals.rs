@@ -182,7 +182,10 @@ fn a_first_barrier_that_orders_accesses_stays() {
     // Shared memory may be accessed before.
     assert_eq!(first("ld.shared.u32 %r8, [slots];", ""), 2);
     assert_eq!(first("st.shared.u32 [slots], %r1;", ""), 2);
-    assert_eq!(first("st.u32 [%rd1], %r1;", ""), 2);
+    assert_eq!(
+        first("ld.global.u64 %rd1, [%rd5]; st.u32 [%rd1], %r1;", ""),
+        2
+    );
     assert_eq!(first("call.uni unknown, ();", ""), 2);
     assert_eq!(first("barrier.sync 2;", ""), 3);
     // Before the next barrier, there is more than stores to shared memory.
@@ -246,7 +249,10 @@ fn a_last_barrier_that_orders_accesses_stays() {
     assert_eq!(last("", "st.shared.u32 [other], %r1;", ""), 2);
     // Something may store to shared memory after it, or wait.
     assert_eq!(last("", "", "st.shared.u32 [slots], %r1;"), 2);
-    assert_eq!(last("", "", "st.u32 [%rd1], %r1;"), 2);
+    assert_eq!(
+        last("", "", "ld.global.u64 %rd1, [%rd5]; st.u32 [%rd1], %r1;"),
+        2
+    );
     assert_eq!(
         last("", "", "barrier.sync 3; st.shared.u32 [other], %r1;"),
         3

@@ -1570,6 +1570,33 @@ fn first_loads_overlap_with_the_test() {
     assert!(!copy.contains("ld.global.nc.u32"), "{copy}");
 }
 
+#[test]
+fn loads_overlap_with_those_that_a_check_waits_for() {
+    // Whether the load of the second slice at `index` precedes the check of a loaded number.
+    let is_early = |index: &str, before: &str| {
+        let element = format!(
+            "{NEIGHBORS} .reg .b64 %y<9>; .reg .pred %k<9>; .reg .b32 %s<9>;
+             ld.param.u64 %y0, [k_param_2]; cvta.to.global.u64 %y1, %y0; mov.u32 %s0, %tid.y;
+             mul.wide.u32 %y2, %s0, 4; add.s64 %y3, %rd1, %y2; ld.global.nc.b32 %s1, [%y3];
+             cvt.u64.u32 %y4, %s1; setp.lt.u64 %k1, %y4, %rd2; @!%k1 bra $P; {before}
+             mul.wide.u32 %y5, {index}, 4; add.s64 %y6, %y1, %y5; ld.global.nc.s32 %s2, [%y6];
+             st.global.u32 [%rd3], %s2;"
+        );
+        let panics = panics_of_neighbors() + &panic_with("$P", "%y4");
+        let text = optimized(&(grid_stride(&element) + &panics));
+        let (_, copy) = specialized(&text);
+        let place = |text: &str, after: usize| after + copy[after..].find(text).unwrap();
+        let check = place("bra", place("ld.global.nc.b32", 0));
+        place("ld.global.nc.s32", 0) < check
+    };
+    assert!(is_early("%s0", ""));
+    // The index is what is checked.
+    assert!(!is_early("%s1", ""));
+    // A store, a barrier.
+    assert!(!is_early("%s0", "st.global.u32 [%rd3], 7;"));
+    assert!(!is_early("%s0", "bar.sync 0;"));
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

@@ -115,7 +115,13 @@ pub(crate) fn optimize(
         OptLevel::Less => &[c"default<O1>"],
         // LLVM 23 has no pipelines for size, and exits if one is requested.
         OptLevel::More | OptLevel::Size | OptLevel::SizeMin => &[c"default<O2>"],
-        OptLevel::No | OptLevel::Aggressive => &[c"default<O2>", c"default<O3>"],
+        OptLevel::No | OptLevel::Aggressive => &[
+            c"default<O2>",
+            // Loops of few iterations whose exact number is not constant, such as those over a
+            // slice's elements in steps of a warp: the lane is below 32.
+            c"function(loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>)",
+            c"default<O3>",
+        ],
     };
     let exchange = Exchange::new(module);
     dumper.dump("for_llvm.ll", || exchange.text.clone());

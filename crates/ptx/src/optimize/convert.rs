@@ -146,7 +146,7 @@ impl<'a> Parts<'a> {
             }
             ("and", ["b32" | "b16"], [Operand::Integer(mask)]) => {
                 let count = mask.bits.trailing_ones();
-                (mask.bits >> count == 0).then(|| within(0, count.into()))?
+                (mask.bits.checked_shr(count).unwrap_or(0) == 0).then(|| within(0, count.into()))?
             }
             ("bfe", ["u32"], [Operand::Integer(first), Operand::Integer(count)]) => {
                 within(first.bits, count.bits)

@@ -1,9 +1,10 @@
-//! Starts loads of a kernel's copied body before the test at its entry.
+//! Starts loads of slice parameters before a branch that others would wait for.
 //!
 //! A kernel that does little more than load an element per thread takes as long as the latencies of
-//! the load and of the test, one after the other. The first loads of slice parameters can overlap
-//! with the test: each gets a predicate of its own that its index is below the length, so it is in
-//! bounds in all launches, also in those that the copy is not for.
+//! the load and of the test at its entry, one after the other. And of `a[i[x]] * b[j[x]]`, the load
+//! of `j[x]` comes after the check of `i[x]`, which waits for memory. Loads of slice parameters can
+//! overlap with both: each gets a predicate of its own that its index is below the length, so it is
+//! in bounds whatever the outcome of the test or of the check.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +13,7 @@ use super::instructions::{is_parameter, is_pure, results, sources};
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::version::number;
-use super::words;
+use super::{check_of, words};
 use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The maximum number of instructions of the copied body. Other warps hide the latencies of more.
@@ -88,6 +89,136 @@ pub(super) fn start<'a>(
     if found.is_empty() || size > WORDS || indices.len() > INDICES {
         return;
     }
+    let tested = tested(special, &single);
+    hoist(
+        graph, names, entry, &blocks, &found, &inside, slices, &tested,
+    );
+}
+
+/// Moves loads before checks that depend on other loads, in the copied body.
+pub(super) fn start_before_checks<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    slices: &[&Slice],
+) {
+    let shape = graph.shape();
+    let single = single_definitions(graph, &shape.cold);
+    let tested = tested(special, &single);
+    let blocks: HashSet<Id> = special.blocks(graph).into_iter().collect();
+    let order: Vec<Id> = (graph.order.iter().copied())
+        .filter(|id| blocks.contains(id) && !shape.cold[*id])
+        .collect();
+    for id in order {
+        let Some(check) = check_of(graph, &shape.cold, id) else {
+            continue;
+        };
+        if !depends_on_load(graph, &single, id, check.register) {
+            continue;
+        }
+        // The blocks that only follow this one.
+        let mut chain = Vec::new();
+        let mut next = Some(check.passes);
+        while let Some(to) = next
+            && shape.predecessors[to].len() == 1
+            && to != id
+            && !chain.contains(&to)
+        {
+            chain.push(to);
+            next = match graph.blocks[to].end {
+                End::Jump(to, _) => Some(to),
+                _ => check_of(graph, &shape.cold, to).map(|check| check.passes),
+            };
+        }
+        let (mut found, mut inside) = (Vec::new(), HashMap::new());
+        let mut size = 0;
+        let mut indices: HashSet<Element<'a>> = HashSet::new();
+        'chain: for &block in &chain {
+            for (place, statement) in graph.blocks[block].body.iter().enumerate() {
+                let it = match statement {
+                    Statement::Instruction(it) => it,
+                    Statement::Loc(_) | Statement::Label(_) => continue,
+                    _ => break 'chain,
+                };
+                if it.opcode == "ld" && it.modifiers.starts_with(&["global"]) {
+                    if let Some(element) = element(it, &single, slices)
+                        && can_move(it, &single, &inside, graph)
+                        && !depends_on_load(graph, &single, id, element.index)
+                        && size + words(it) <= WORDS
+                        && (indices.contains(&element) || indices.len() < INDICES)
+                    {
+                        size += words(it);
+                        indices.insert(element);
+                        found.push((block, place, element));
+                        continue;
+                    }
+                } else if !is_pure(it) && !is_parameter(it) {
+                    break 'chain;
+                }
+                results(it, &mut |name| _ = inside.insert(name, (block, place)));
+            }
+        }
+        hoist(graph, names, id, &chain, &found, &inside, slices, &tested);
+    }
+}
+
+/// Returns whether a register depends on a load from global memory in a block.
+fn depends_on_load<'a>(
+    graph: &Graph<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    block: Id,
+    register: &'a str,
+) -> bool {
+    let mut loaded: HashSet<&'a str> = HashSet::new();
+    graph.visit([block], &mut |it| {
+        if it.opcode == "ld" && it.modifiers.starts_with(&["global"]) {
+            results(it, &mut |name| _ = loaded.insert(name));
+        }
+    });
+    let (mut pending, mut seen) = (vec![register], HashSet::from([register]));
+    while let Some(name) = pending.pop() {
+        if loaded.contains(name) {
+            return true;
+        }
+        if let Some(it) = single.get(name) {
+            sources(it, &mut |name| {
+                if seen.insert(name) {
+                    pending.push(name);
+                }
+            });
+        }
+    }
+    false
+}
+
+/// Returns the parameters whose values the kernel's test bounds.
+fn tested<'a>(
+    special: &Special<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> HashSet<&'a str> {
+    let parameter = |register: &&'a str| {
+        let it = single.get(register).filter(|it| is_parameter(it))?;
+        match it.operands[..] {
+            [_, Operand::Address(Base::Name(name), 0)] => Some(name),
+            _ => None,
+        }
+    };
+    special.extents.iter().filter_map(parameter).collect()
+}
+
+/// Moves loads, and the instructions that compute their addresses, from blocks to the end of
+/// another.
+#[expect(clippy::too_many_arguments)]
+fn hoist<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    to: Id,
+    blocks: &[Id],
+    found: &[(Id, usize, Element<'a>)],
+    inside: &HashMap<&'a str, (Id, usize)>,
+    slices: &[&Slice],
+    tested: &HashSet<&'a str>,
+) {
     // The instructions that compute the addresses, and the loads, in order.
     let mut moved: Vec<(Id, usize)> = found.iter().map(|&(id, place, _)| (id, place)).collect();
     let mut next = 0;
@@ -103,9 +234,9 @@ pub(super) fn start<'a>(
             });
         }
     }
-    let mut body = std::mem::take(&mut graph.blocks[entry].body);
+    let mut body = std::mem::take(&mut graph.blocks[to].body);
     let mut predicates: HashMap<Element<'a>, &'a str> = HashMap::new();
-    for &id in &blocks {
+    for &id in blocks {
         let mut stay = Vec::new();
         for (place, statement) in std::mem::take(&mut graph.blocks[id].body)
             .into_iter()
@@ -120,9 +251,9 @@ pub(super) fn start<'a>(
                 .find(|&&(block, at, _)| (block, at) == (id, place));
             match (statement, load) {
                 (Statement::Instruction(mut it), Some(&(.., element))) => {
-                    let predicate = *predicates
-                        .entry(element)
-                        .or_insert_with(|| in_bounds(graph, names, &mut body, element, slices));
+                    let predicate = *predicates.entry(element).or_insert_with(|| {
+                        in_bounds(graph, names, &mut body, element, slices, tested)
+                    });
                     it.guard = Some(Guard::new(predicate));
                     body.push(Statement::Instruction(it));
                 }
@@ -131,7 +262,7 @@ pub(super) fn start<'a>(
         }
         graph.blocks[id].body = stay;
     }
-    graph.blocks[entry].body = body;
+    graph.blocks[to].body = body;
 }
 
 /// Returns the blocks that each thread with an element passes first, in order.
@@ -263,14 +394,25 @@ fn in_bounds<'a>(
     body: &mut Vec<Statement<'a>>,
     element: Element<'a>,
     slices: &[&Slice],
+    tested: &HashSet<&'a str>,
 ) -> &'a str {
     let kernel = slices.first().map_or("", |slice| &slice.kernel);
     let parameter = names.name(&format!("{kernel}_param_{}", element.length));
     let address = [Operand::Address(Base::Name(parameter), 0)];
     let length = graph.emit(names, body, Type::B64, "ld", &["param", "u64"], address);
-    // The lower half is at most the length.
-    let whole = [Operand::Name(length)];
-    let mut length = graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole);
+    // The lower half is at most the length, and in the copy the same if the test bounds it.
+    let mut length = match tested.contains(parameter) {
+        true => {
+            let whole = [Operand::Name(length)];
+            graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole)
+        }
+        false => {
+            let most = [Operand::Name(length), number(u32::MAX.into())];
+            let least = graph.emit(names, body, Type::B64, "min", &["u64"], most);
+            let whole = [Operand::Name(least)];
+            graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole)
+        }
+    };
     if element.count > 1 {
         let operands = [
             Operand::Name(length),

@@ -210,6 +210,7 @@ fn optimize_function<'a>(
             && !kernels.without_spills.contains(&function.name);
         specialize::start_early(&mut graph, names, &special);
         early_loads::start(&mut graph, names, &special, slices);
+        early_loads::start_before_checks(&mut graph, names, &special, slices);
     } else if function.entry
         && let Some(whole) = whole::whole(&mut graph, names)
     {

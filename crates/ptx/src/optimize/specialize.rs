@@ -376,7 +376,7 @@ pub(super) fn single_definitions<'a>(
 ) -> HashMap<&'a str, Instruction<'a>> {
     let counts = definitions(graph, cold);
     let mut single = HashMap::new();
-    for &id in &graph.order {
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
         for statement in &graph.blocks[id].body {
             if let Statement::Instruction(it) = statement {
                 results(it, &mut |name| {
