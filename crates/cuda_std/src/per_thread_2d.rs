@@ -198,6 +198,13 @@ impl Places {
         (self.end_x, self.end_y) = (end_x, end_y);
         self
     }
+
+    /// Returns whether there is at most one place. The compiler's copy of a kernel for ordinary
+    /// launches knows that.
+    #[inline(always)]
+    fn is_covered(&self) -> bool {
+        self.step_x >= self.end_x && self.step_y >= self.end_y
+    }
 }
 
 impl Iterator for Places {
@@ -208,6 +215,9 @@ impl Iterator for Places {
         // Compute the next position only when it is needed: this keeps it out of registers in the
         // loop's body.
         if self.begun {
+            if self.is_covered() {
+                return None;
+            }
             // SAFETY: `x` is a column of a matrix in memory, and a grid has fewer than 2⁶³ threads.
             self.x = unsafe { self.x.unchecked_add(self.step_x) };
             if self.x >= self.end_x {

@@ -111,9 +111,10 @@ impl<T> PerThread3d<'_, T> {
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize, usize), &mut T)> {
         let (pointer, length, width, height) = (self.pointer, self.length, self.width, self.height);
-        let [xs, ys, zs] = self.places();
-        let rows = zs.flat_map(move |z| ys.clone().map(move |y| (y, z)));
-        let places = rows.flat_map(move |(y, z)| xs.clone().map(move |x| (x, y, z)));
+        let places = Places {
+            last: None,
+            along: self.places(),
+        };
         places.filter_map(move |(x, y, z)| {
             let index = (z * height + y) * width + x;
             // SAFETY: as in `each`.
@@ -127,5 +128,41 @@ impl<T> PerThread3d<'_, T> {
     #[inline(always)]
     pub fn first(&mut self) -> Option<((usize, usize, usize), &mut T)> {
         self.own().next()
+    }
+}
+
+/// An iterator over (column, row, layer) triples, column by column, row by row.
+struct Places {
+    /// The triple that was returned last.
+    last: Option<[u64; 3]>,
+    along: [Strided; 3],
+}
+
+impl Iterator for Places {
+    type Item = (usize, usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize, usize)> {
+        let [xs, ys, zs] = &self.along;
+        // The next position is computed only when it is needed, and only if there may be one: see
+        // `per_thread_2d`.
+        let [x, y, z] = match self.last {
+            None => [xs.next, ys.next, zs.next],
+            Some(_) if self.along.iter().all(|it| it.step >= it.len) => return None,
+            Some([x, y, z]) => {
+                // SAFETY: positions are those of elements in memory, and a grid has fewer than 2⁶³
+                // threads.
+                let after = |at: u64, all: &Strided| unsafe { at.unchecked_add(all.step) };
+                match (after(x, xs), after(y, ys)) {
+                    (x, _) if x < xs.len => [x, y, z],
+                    (_, y) if y < ys.len => [xs.next, y, z],
+                    _ => [xs.next, ys.next, after(z, zs)],
+                }
+            }
+        };
+        self.last = Some([x, y, z]);
+        // Without columns or rows, there are no elements.
+        let inside = xs.next < xs.len && ys.next < ys.len && z < zs.len;
+        inside.then_some((x as usize, y as usize, z as usize))
     }
 }

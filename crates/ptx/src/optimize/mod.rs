@@ -60,7 +60,7 @@ const REGISTERS: u64 = 32;
 const THREADS: u64 = 1024;
 
 /// The maximum number of live registers of a kernel that is limited to [`REGISTERS`].
-const PRESSURE: usize = 40;
+const PRESSURE: usize = 34;
 
 /// The number of live registers of a copy that fits in [`REGISTERS`] in any case, so that only the
 /// original has more. ptxas keeps to the limit by itself if fewer are live.
@@ -68,7 +68,7 @@ const PRESSURE_OF_SMALL: RangeInclusive<usize> = 20..=28;
 
 /// The same as [`PRESSURE`] for a kernel that mostly waits for memory: ptxas then has fewer loads in
 /// flight per thread. ptxas keeps to the limit by itself if fewer are live.
-const PRESSURE_OF_LOADS: RangeInclusive<usize> = 25..=56;
+const PRESSURE_OF_LOADS: RangeInclusive<usize> = 25..=34;
 
 /// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
 /// for memory.

@@ -41,7 +41,7 @@ const WORTHWHILE: usize = 8;
 const WORTHWHILE_WITH_LOOP: usize = 6;
 
 /// The maximum number of instructions of the test.
-const TEST: usize = 40;
+const TEST: usize = 64;
 
 /// The label of the original body starts with this if its launches are so large that its loops need
 /// not be fast.
@@ -204,12 +204,14 @@ pub(super) fn specialize<'a>(
     let covered: Vec<(&Loop<'a>, Covered<'a>)> = (found.iter())
         .filter_map(|each| Some((each, test.covers(each)?)))
         .collect();
-    if operations < WORTHWHILE && covered.is_empty() {
+    let sizes = test.sizes(&cold);
+    let has_loop = !covered.is_empty() || !sizes.is_empty();
+    if operations < WORTHWHILE && !has_loop {
         return None;
     }
-    let (second_test, second_condition) = match covered[..] {
-        [] => (Vec::new(), None),
-        _ => {
+    let (second_test, second_condition) = match has_loop {
+        false => (Vec::new(), None),
+        true => {
             let (body, condition) = test.finish()?;
             (body, Some(condition))
         }
@@ -221,7 +223,7 @@ pub(super) fn specialize<'a>(
         let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
         others.any(|(it, _)| it.blocks.contains(&each.header))
     };
-    let is_slow = (covered.is_empty() || covered.iter().any(is_nested))
+    let is_slow = (!has_loop || covered.iter().any(is_nested))
         && (extents.iter()).all(|name| is_trusted(&single, name, kernel.name, known));
 
     let originals = graph.order.clone();
@@ -289,6 +291,8 @@ pub(super) fn specialize<'a>(
         }
     }
     let copies: Vec<Id> = originals.iter().map(|id| ids[id]).collect();
+    let outcomes = (sizes.into_iter()).map(|(name, outcome)| (in_copy(name), outcome));
+    settle(graph, &copies, outcomes.collect());
     liveness::remove_dead(graph, &copies);
     Some(special)
 }
@@ -784,10 +788,106 @@ impl<'g, 'a> Test<'g, 'a> {
         Some(Covered { counter, stride })
     }
 
+    /// Demands that the grid has at least as many threads or blocks as there are elements wherever
+    /// the kernel compares these. Returns the results of the comparisons, and whether each is true.
+    fn sizes(&mut self, cold: &[bool]) -> Vec<(&'a str, bool)> {
+        let mut compared = Vec::new();
+        self.graph.visit(hot(self.graph, cold), &mut |it| {
+            let Some(&Operand::Name(result)) = it.operands.first() else {
+                return;
+            };
+            let Some(comparison) = Comparison::of(it, true) else {
+                return;
+            };
+            let comparison = match comparison.relation {
+                Relation::Greater | Relation::LessOrEqual => comparison.swapped(),
+                _ => comparison,
+            };
+            let outcome = match comparison.relation {
+                Relation::GreaterOrEqual => true,
+                Relation::Less => false,
+                _ => return,
+            };
+            if let (Operand::Name(size), Operand::Name(bound)) = (comparison.left, comparison.right)
+                && (comparison.signed, comparison.bits) == (false, 64)
+                && self.single.contains_key(result)
+                && is_of_grid(self.single, size, 16)
+                && !is_of_grid(self.single, bound, 16)
+            {
+                compared.push((result, size, bound, outcome));
+            }
+        });
+        let mut demanded = HashSet::new();
+        let mut outcomes = Vec::new();
+        for (result, size, bound, outcome) in compared {
+            let (length, values) = (self.body.len(), self.values.clone());
+            let (Some(size), Some(bound)) = (self.value(size), self.value(bound)) else {
+                self.body.truncate(length);
+                self.values = values;
+                continue;
+            };
+            if demanded.insert((size, bound)) {
+                self.demand("ge", "u64", [size, bound].map(Operand::Name));
+            }
+            outcomes.push((result, outcome));
+        }
+        outcomes
+    }
+
     /// Returns the instructions and the register with the condition.
     pub fn finish(self) -> Option<(Vec<Statement<'a>>, &'a str)> {
         Some((self.body, self.condition?))
     }
+}
+
+/// Replaces branches that depend on predicates with known values, and removes the blocks that are
+/// not reached any more.
+fn settle<'a>(graph: &mut Graph<'a>, blocks: &[Id], mut outcomes: HashMap<&'a str, bool>) {
+    if outcomes.is_empty() {
+        return;
+    }
+    // Predicates that depend on them.
+    loop {
+        let before = outcomes.len();
+        graph.visit(blocks.iter().copied(), &mut |it| {
+            let known = |operand: &Operand<'a>| match operand {
+                Operand::Name(name) => outcomes.get(name).copied(),
+                _ => None,
+            };
+            let value = match (it.opcode, it.guard, &it.operands[..]) {
+                ("and", None, [_, a, b]) => match (known(a), known(b)) {
+                    (Some(false), _) | (_, Some(false)) => Some(false),
+                    (a, b) => a.and(b),
+                },
+                ("or", None, [_, a, b]) => match (known(a), known(b)) {
+                    (Some(true), _) | (_, Some(true)) => Some(true),
+                    (a, b) => a.and(b),
+                },
+                ("not", None, [_, a]) => known(a).map(|value| !value),
+                _ => None,
+            };
+            if let (Some(value), Some(&Operand::Name(result))) = (value, it.operands.first()) {
+                outcomes.insert(result, value);
+            }
+        });
+        if outcomes.len() == before {
+            break;
+        }
+    }
+    for &id in blocks {
+        let block = &mut graph.blocks[id];
+        if let End::Branch(guard, _, to, otherwise) = block.end
+            && let Some(&outcome) = outcomes.get(guard.register)
+        {
+            let taken = if outcome != guard.negated {
+                to
+            } else {
+                otherwise
+            };
+            block.end = End::Jump(taken, false);
+        }
+    }
+    graph.remove_unreachable();
 }
 
 /// Returns the counter, the step and the bound of a loop that continues while the counter is below
