@@ -27,7 +27,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
 use cust_raw::{CUcontext, CUfunc_cache, CUlimit, CUresult};
@@ -217,6 +217,8 @@ type Alive = HashMap<(Backend, i32), Weak<ContextInner>>;
 /// The context created last, which threads without a current context use. It is kept alive, so that
 /// a program need not keep the `Context` in order to use the device.
 static PROCESS_DEFAULT: RwLock<Option<Arc<ContextInner>>> = RwLock::new(None);
+/// The address of the context in `PROCESS_DEFAULT`, or 0.
+static DEFAULT_ADDRESS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// The context that this thread made current.
@@ -287,6 +289,19 @@ impl Context {
             Some(inner) => Ok(Context { inner }),
             None => Err(Error::NoContext { doing }),
         }
+    }
+
+    /// Returns whether [`Context::current`] returns this context; takes no lock. The result may be
+    /// `false` in any case on a thread that is exiting.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        let is_current = |current: &RefCell<Weak<ContextInner>>| {
+            let current = current.borrow();
+            std::ptr::eq(current.as_ptr(), Arc::as_ptr(&self.inner))
+                || (current.strong_count() == 0
+                    && DEFAULT_ADDRESS.load(Ordering::Acquire) == self.address())
+        };
+        CURRENT.try_with(is_current).unwrap_or(false)
     }
 
     /// Calls `f` with this context as the thread's current context.
@@ -742,10 +757,18 @@ impl Context {
     #[inline]
     pub(crate) fn launch(&self, sure: bool, mut launch: impl FnMut() -> CUresult) -> CUresult {
         let result = launch();
-        if result == CUresult::CUDA_SUCCESS || sure || self.bind().is_err() {
+        if result == CUresult::CUDA_SUCCESS || sure {
             return result;
         }
-        launch()
+        self.retry_launch(result, launch)
+    }
+
+    #[cold]
+    fn retry_launch(&self, result: CUresult, launch: impl FnOnce() -> CUresult) -> CUresult {
+        match self.bind() {
+            Ok(_) => launch(),
+            Err(_) => result,
+        }
     }
 
     /// Returns a number that is unique among live contexts.
@@ -816,6 +839,10 @@ impl Device {
 
 fn set_process_default(inner: Option<Arc<ContextInner>>) {
     let mut default = PROCESS_DEFAULT.write().unwrap_or_else(|e| e.into_inner());
+    DEFAULT_ADDRESS.store(
+        inner.as_ref().map_or(0, |inner| Arc::as_ptr(inner).addr()),
+        Ordering::Release,
+    );
     let former = std::mem::replace(&mut *default, inner);
     // Drop `former` after unlocking: it may be the last reference, whose drop calls the driver.
     drop(default);

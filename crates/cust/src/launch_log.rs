@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use crate::context::lock;
 use crate::progress::Progress;
 
-/// A launch that may be pending.
+/// The last launch of a kernel in a stream, which may be pending.
 struct Launched {
     kernel: Arc<str>,
     stream: Weak<Progress>,
@@ -16,30 +16,56 @@ struct Launched {
 }
 
 impl Launched {
+    /// Returns whether this is a launch of the kernel in the stream.
+    fn is(&self, kernel: &Arc<str>, stream: &Arc<Progress>) -> bool {
+        Arc::ptr_eq(&self.kernel, kernel) && std::ptr::eq(self.stream.as_ptr(), Arc::as_ptr(stream))
+    }
+
     fn is_complete(&self) -> bool {
         let stream = self.stream.upgrade();
         stream.is_some_and(|stream| stream.is_complete(self.number))
     }
 }
 
-/// The last entry of the list of launches. With it, launching the same kernel in the same stream
+/// The last launch in a list of launches. With it, launching the same kernel in the same stream
 /// repeatedly takes no lock. It is used only for error messages, so it may lag behind.
 #[derive(Default)]
-struct LastLaunch {
-    /// The stream's ID.
+pub(crate) struct LastLaunch {
+    /// The stream's ID, or 0.
     stream: AtomicU64,
     /// The address of the kernel's name, which the list keeps alive.
     kernel: AtomicUsize,
-    /// The sequence number of the last launch of this kernel in this stream.
-    number: AtomicU64,
 }
 
-/// The most recent launches in a context, for errors that are detected later.
+impl LastLaunch {
+    /// Returns whether the last launch was one of this kernel in this stream.
+    #[inline]
+    pub(crate) fn is(&self, stream: u64, kernel: &Arc<str>) -> bool {
+        self.stream.load(Ordering::Relaxed) == stream
+            && self.kernel.load(Ordering::Relaxed) == kernel.as_ptr().addr()
+    }
+
+    /// Records a launch that was added to the list.
+    pub(crate) fn set(&self, stream: u64, kernel: &Arc<str>) {
+        self.kernel.store(kernel.as_ptr().addr(), Ordering::Relaxed);
+        self.stream.store(stream, Ordering::Relaxed);
+    }
+
+    /// Forgets the last launch, before launches are removed from the list.
+    pub(crate) fn forget(&self) {
+        self.stream.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The most recent launches in a context, the last of each kernel in each stream, for errors that
+/// are detected later.
 #[derive(Default)]
 pub(crate) struct LaunchLog {
     launched: Mutex<VecDeque<Launched>>,
     /// The last entry of `launched`, which is usually repeated.
     last: LastLaunch,
+    /// The sequence number of the last launch.
+    last_number: AtomicU64,
 }
 
 /// The maximum number of launches that are recorded.
@@ -47,35 +73,44 @@ const LAUNCHES: usize = 32;
 
 impl LaunchLog {
     /// Records a launch.
+    #[inline]
     pub(crate) fn note(&self, kernel: &Arc<str>, stream: &Arc<Progress>, number: u64) {
-        let last = &self.last;
-        let (stream_id, place) = (stream.id(), kernel.as_ptr().addr());
-        // Fast path: the same kernel is launched repeatedly.
-        if last.stream.load(Ordering::Relaxed) == stream_id
-            && last.kernel.load(Ordering::Relaxed) == place
-        {
-            last.number.store(number, Ordering::Relaxed);
-            return;
+        if self.last.is(stream.id(), kernel) {
+            self.last_number.store(number, Ordering::Relaxed);
+        } else {
+            self.note_new(kernel, stream, number);
         }
-        let mut launched = self.launched();
-        while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_complete) {
-            launched.pop_front();
-        }
-        launched.push_back(Launched {
-            kernel: Arc::clone(kernel),
-            stream: Arc::downgrade(stream),
-            number,
-        });
-        last.number.store(number, Ordering::Relaxed);
-        last.kernel.store(place, Ordering::Relaxed);
-        last.stream.store(stream_id, Ordering::Relaxed);
     }
 
-    /// Returns the recorded launches, after updating the last entry from `last`.
+    #[inline(never)]
+    fn note_new(&self, kernel: &Arc<str>, stream: &Arc<Progress>, number: u64) {
+        let mut launched = self.launched();
+        let known = launched
+            .iter()
+            .position(|launched| launched.is(kernel, stream));
+        let known = known.and_then(|at| launched.remove(at));
+        let mut last = known.unwrap_or_else(|| {
+            while launched.len() >= LAUNCHES || launched.front().is_some_and(Launched::is_complete)
+            {
+                launched.pop_front();
+            }
+            Launched {
+                kernel: Arc::clone(kernel),
+                stream: Arc::downgrade(stream),
+                number,
+            }
+        });
+        last.number = last.number.max(number);
+        launched.push_back(last);
+        self.last_number.store(number, Ordering::Relaxed);
+        self.last.set(stream.id(), kernel);
+    }
+
+    /// Returns the recorded launches, after updating the last entry.
     fn launched(&self) -> MutexGuard<'_, VecDeque<Launched>> {
         let mut launched = lock(&self.launched);
         if let Some(back) = launched.back_mut() {
-            let number = self.last.number.load(Ordering::Relaxed);
+            let number = self.last_number.load(Ordering::Relaxed);
             back.number = back.number.max(number);
         }
         launched

@@ -17,6 +17,7 @@ use cust_core::report::{self, Slot};
 
 use crate::backend::Api;
 use crate::error::{CudaResult, KernelPanic, StackOverflow};
+use crate::launch_log::LastLaunch;
 
 /// The content of a report.
 #[derive(Clone)]
@@ -110,6 +111,8 @@ pub(crate) struct Report {
     slot: CUdeviceptr,
     /// The kernels that were launched and not yet waited for, each with its stream.
     launched: Mutex<Vec<(u64, Arc<str>)>>,
+    /// The last entry of `launched`, which is usually repeated.
+    last: LastLaunch,
 }
 
 // SAFETY: the buffer is accessed by volatile reads and writes, because a kernel may write it at any
@@ -148,7 +151,8 @@ impl Report {
             host: host.cast(),
             device: 0,
             slot,
-            launched: Mutex::new(Vec::new()),
+            launched: Mutex::default(),
+            last: LastLaunch::default(),
         };
         // SAFETY: `host` is a mapped host allocation.
         let mapped = unsafe {
@@ -179,19 +183,30 @@ impl Report {
     }
 
     /// Records a launch, so that a panic can be attributed to its kernel.
+    #[inline]
     pub(crate) fn record_launch(&self, stream: u64, kernel: &Arc<str>) {
+        if !self.last.is(stream, kernel) {
+            self.record_new_launch(stream, kernel);
+        }
+    }
+
+    #[inline(never)]
+    fn record_new_launch(&self, stream: u64, kernel: &Arc<str>) {
         let mut launched = self.launched();
         let known = |(s, k): &(u64, Arc<str>)| *s == stream && Arc::ptr_eq(k, kernel);
         if !launched.iter().any(known) {
             launched.push((stream, Arc::clone(kernel)));
         }
+        self.last.set(stream, kernel);
     }
 
     /// Forgets the launches that were waited for.
     pub(crate) fn record_synchronized(&self, waited: Waited) {
+        let mut launched = self.launched();
+        self.last.forget();
         match waited {
-            Waited::Stream(stream) => self.launched().retain(|(s, _)| *s != stream),
-            Waited::Context => self.launched().clear(),
+            Waited::Stream(stream) => launched.retain(|(s, _)| *s != stream),
+            Waited::Context => launched.clear(),
             Waited::Unknown => {}
         }
     }

@@ -125,7 +125,7 @@ impl Context {
     /// Raises the limit before a launch, if the kernel needs more.
     #[inline]
     pub(crate) fn ensure_stack(&self, need: Need, kernel: &str) -> CudaResult<()> {
-        if need.bytes <= self.stack().enough.load(Ordering::Relaxed) {
+        if need.bytes == 0 || need.bytes <= self.stack().enough.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.raise_stack(need, kernel)

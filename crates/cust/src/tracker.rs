@@ -143,8 +143,31 @@ impl Tracker {
     }
 
     /// Records a use by work that was enqueued into a stream.
+    #[inline]
     fn note(&self, stream: &Arc<StreamInner>, number: u64, dependency: &Dependency<'_>) {
         let mut uses = self.uses();
+        // Fast path: the stream repeats a use.
+        let repeated = |known: &&mut Use| {
+            Arc::ptr_eq(&known.stream, stream)
+                && known.start == dependency.start
+                && known.end == dependency.end
+                && known.access == dependency.access
+        };
+        match uses.iter_mut().find(repeated) {
+            Some(known) => known.number = known.number.max(number),
+            None => self.note_new(&mut uses, stream, number, dependency),
+        }
+    }
+
+    /// Adds a use to `uses`, which lack it.
+    #[inline(never)]
+    fn note_new(
+        &self,
+        uses: &mut Vec<Use>,
+        stream: &Arc<StreamInner>,
+        number: u64,
+        dependency: &Dependency<'_>,
+    ) {
         let Dependency {
             access, start, end, ..
         } = *dependency;
@@ -153,13 +176,6 @@ impl Tracker {
             Access::Write => &self.written,
         };
         flag.store(true, Ordering::Release);
-        for known in uses.iter_mut() {
-            let same_place = known.start == start && known.end == end && known.access == access;
-            if same_place && Arc::ptr_eq(&known.stream, stream) {
-                known.number = known.number.max(number);
-                return;
-            }
-        }
         // From here on, `record_stream` must not rely on its use being recorded.
         self.user.store(SEVERAL, Ordering::SeqCst);
         // Uses that are complete, and uses that this work waits for and overwrites, can be dropped.
@@ -170,7 +186,7 @@ impl Tracker {
             !replaced && !known.is_complete()
         });
         if uses.len() >= MANY_USES {
-            merge(&mut uses);
+            merge(uses);
         }
         uses.push(Use {
             stream: Arc::clone(stream),
@@ -179,7 +195,7 @@ impl Tracker {
             start,
             end,
         });
-        self.record_user(&uses);
+        self.record_user(uses);
     }
 
     /// Updates `user` to match the uses.
@@ -240,12 +256,23 @@ impl Tracker {
     }
 
     /// Orders later work in `stream` after the uses that conflict with `dependency`.
+    #[inline]
     fn order(&self, stream: &Arc<StreamInner>, dependency: &Dependency<'_>) -> CudaResult<()> {
         // All conflicting uses are recorded by now: the borrow of the buffer guarantees it.
         let user = self.user.load(Ordering::Acquire);
         if user == NOBODY || user == stream.id() {
             return Ok(());
         }
+        self.order_after_others(stream, dependency)
+    }
+
+    /// Orders later work in `stream` after the conflicting uses of other streams.
+    #[inline(never)]
+    fn order_after_others(
+        &self,
+        stream: &Arc<StreamInner>,
+        dependency: &Dependency<'_>,
+    ) -> CudaResult<()> {
         let waits = {
             let uses = self.uses();
             let missing = |known: &&Use| {
@@ -415,7 +442,17 @@ pub(crate) unsafe fn enqueue_launch(
 }
 
 /// Locks the `turns` of all dependencies that have one.
+#[inline]
 fn take_turns<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
+    let shared = |dependency: &Dependency<'_>| dependency.tracker.turns.is_some();
+    match dependencies.iter().any(shared) {
+        true => take_turns_of_shared(dependencies),
+        false => Vec::new(),
+    }
+}
+
+#[inline(never)]
+fn take_turns_of_shared<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
     let turns = |dependency: &Dependency<'a>| dependency.tracker.turns.as_ref();
     let mut all: Vec<&Mutex<()>> = dependencies.iter().filter_map(turns).collect();
     // Lock each once, and in the same order on all threads, to avoid deadlocks.

@@ -217,8 +217,8 @@ impl<'m> GraphExec<'m> {
             return Err(Error::GraphUses);
         }
         let context = &self.graph.context;
-        let mut pointers = kernel_checks(context, &function, &config, &collector, doing)?;
-        let raw = kernel_node(&function, &config, &mut pointers);
+        let pointers = kernel_checks(context, &function, &config, &mut collector, doing)?;
+        let raw = kernel_node(&function, &config, pointers);
         let api = context.bind()?;
         // SAFETY: node and graph are alive; the driver copies the parameters.
         let result = unsafe {

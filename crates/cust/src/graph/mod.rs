@@ -419,8 +419,8 @@ impl<'m> GraphBuilder<'m> {
         let mut collector = Collector::default();
         kept.pass(&mut collector);
         let uses = self.uses(&collector, doing)?;
-        let mut pointers = kernel_checks(&self.context, &function, &config, &collector, doing)?;
-        let raw = kernel_node(&function, &config, &mut pointers);
+        let pointers = kernel_checks(&self.context, &function, &config, &mut collector, doing)?;
+        let raw = kernel_node(&function, &config, pointers);
         let node = self.add(uses, doing, |api, node, graph, after| {
             // SAFETY: the lists live through the call, and the driver copies the parameters during
             // the call. The number and sizes of the parameters were checked.
@@ -825,13 +825,13 @@ fn refuse_aliases(uses: &[(usize, Access)]) -> CudaResult<()> {
 }
 
 /// Checks a kernel launch before it becomes a node, and returns the pointers to its parameters.
-fn kernel_checks(
+fn kernel_checks<'c>(
     context: &Context,
     function: &Function<'_>,
     config: &LaunchConfig,
-    collector: &Collector<'_>,
+    collector: &'c mut Collector<'_>,
     doing: impl Fn() -> String,
-) -> CudaResult<smallvec::SmallVec<[*mut c_void; 16]>> {
+) -> CudaResult<&'c mut [*mut c_void]> {
     context.require_same(function.context(), &doing)?;
     if collector.has_host_memory() {
         return Err(Error::HostMemoryInGraph { doing: doing() });

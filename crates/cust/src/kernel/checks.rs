@@ -92,10 +92,11 @@ impl Dimensions {
 ///
 /// If necessary, raises the function's limit of dynamic shared memory, up to the device's opt-in
 /// maximum.
+#[inline]
 pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
     let limits = function.limits()?;
     let (grid, block) = (config.grid, config.block);
-    // Fast path: a one-dimensional launch that passes all of the checks below.
+    // Fast path: a one-dimensional launch that passes all checks of `check_all_sizes`.
     let wide = |n: u32| n.wrapping_sub(1) < (i32::MAX as u32).min(limits.device.grid[0]);
     if [grid.y, grid.z, block.y, block.z] == [1; 4]
         && wide(grid.x)
@@ -105,6 +106,12 @@ pub(crate) fn check_size(function: &Function<'_>, config: &LaunchConfig) -> Cuda
     {
         return Ok(());
     }
+    check_all_sizes(function, config)
+}
+
+#[inline(never)]
+fn check_all_sizes(function: &Function<'_>, config: &LaunchConfig) -> CudaResult<()> {
+    let (limits, grid) = (function.limits()?, config.grid);
     let dimensions = Dimensions {
         grid: limits.device.grid,
         block: limits.device.block,

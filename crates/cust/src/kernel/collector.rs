@@ -17,17 +17,21 @@ use crate::stream::Stream;
 use crate::texture::Mismatch;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
-/// One parameter of the kernel's entry: its bytes, and its type's name for errors.
+/// The type of a parameter of the kernel's entry.
 #[derive(Clone, Copy)]
-struct Parameter<'a> {
-    bytes: &'a [MaybeUninit<u8>],
-    type_name: fn() -> &'static str,
+struct ParameterType {
+    /// The size in bytes.
+    size: usize,
+    /// Returns the name, for errors.
+    name: fn() -> &'static str,
 }
 
 /// Collects the parameters and dependencies of a launch.
 #[derive(Default)]
 pub(crate) struct Collector<'a> {
-    parameters: SmallVec<[Parameter<'a>; 16]>,
+    /// A pointer to the bytes of each parameter, which are borrowed for `'a`.
+    pointers: SmallVec<[*mut c_void; 16]>,
+    types: SmallVec<[ParameterType; 16]>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
     /// Arguments in host memory.
     host: SmallVec<[HostArgument<'a>; 4]>,
@@ -50,7 +54,11 @@ impl<'a> Launch<'a> for Collector<'a> {
     #[inline]
     fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str) {
         if !bytes.is_empty() {
-            self.parameters.push(Parameter { bytes, type_name });
+            self.pointers.push(bytes.as_ptr().cast_mut().cast());
+            self.types.push(ParameterType {
+                size: bytes.len(),
+                name: type_name,
+            });
         }
     }
 
@@ -72,7 +80,7 @@ impl<'a> Launch<'a> for Collector<'a> {
         // A placeholder for the address, which is known once the device memory is allocated.
         static LATER: [MaybeUninit<u8>; 40] = [MaybeUninit::new(0); 40];
         let type_name = memory.type_name();
-        let index = self.parameters.len();
+        let index = self.pointers.len();
         match memory.is_wide() {
             true => {
                 self.parameter(&LATER[..8], type_name);
@@ -86,32 +94,54 @@ impl<'a> Launch<'a> for Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// Returns pointers to the parameters, after comparing their number and sizes with the
-    /// module's.
-    pub(crate) fn pointers(
-        &self,
-        function: &Function<'_>,
-    ) -> CudaResult<SmallVec<[*mut c_void; 16]>> {
+    /// module's. The pointers are valid as long as the collector is.
+    pub(crate) fn pointers(&mut self, function: &Function<'_>) -> CudaResult<&mut [*mut c_void]> {
+        self.check_parameters(function)?;
+        Ok(&mut self.pointers)
+    }
+
+    /// Compares the parameters with the module's.
+    #[inline]
+    fn check_parameters(&self, function: &Function<'_>) -> CudaResult<()> {
         if let Some(sizes) = function.parameter_sizes() {
-            if sizes.len() != self.parameters.len() {
-                return Err(Error::ArgumentCount {
-                    kernel: function.name().to_owned(),
-                    expected: sizes.len(),
-                    found: self.parameters.len(),
-                });
-            }
-            let parameters = self.parameters.iter().zip(sizes).enumerate();
-            for (index, (parameter, &size)) in parameters {
-                if parameter.bytes.len() != size {
-                    return Err(Error::ArgumentSize {
-                        kernel: function.name().to_owned(),
-                        index,
-                        type_name: (parameter.type_name)(),
-                        expected: size,
-                        found: parameter.bytes.len(),
-                    });
-                }
+            let found = self.types.iter().map(|parameter| &parameter.size);
+            if !found.eq(sizes) {
+                return Err(self.wrong_parameters(function, sizes));
             }
         }
+        if self.mismatch.is_some() || self.images {
+            self.check_images(function)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn wrong_parameters(&self, function: &Function<'_>, sizes: &[usize]) -> Error {
+        let kernel = function.name().to_owned();
+        let mut parameters = self.types.iter().zip(sizes).enumerate();
+        match parameters.find(|(_, (parameter, size))| parameter.size != **size) {
+            Some((index, (parameter, &expected))) if self.types.len() == sizes.len() => {
+                Error::ArgumentSize {
+                    kernel,
+                    index,
+                    type_name: (parameter.name)(),
+                    expected,
+                    found: parameter.size,
+                }
+            }
+            _ => Error::ArgumentCount {
+                kernel,
+                expected: sizes.len(),
+                found: self.types.len(),
+            },
+        }
+    }
+
+    /// Returns an error if a texture or surface does not match its parameter, or if one array is
+    /// used as a texture and as a surface: texture caches are not coherent with surface writes of
+    /// the same launch.
+    #[inline(never)]
+    fn check_images(&self, function: &Function<'_>) -> CudaResult<()> {
         if let Some(mismatch) = self.mismatch {
             return Err(Error::Image(Box::new(ImageMismatch {
                 kernel: function.name().to_owned(),
@@ -120,17 +150,6 @@ impl<'a> Collector<'a> {
                 found: mismatch.there.to_string(),
             })));
         }
-        if self.images {
-            self.refuse_aliased_images(function)?;
-        }
-        let pointer = |parameter: &Parameter<'_>| parameter.bytes.as_ptr().cast_mut().cast();
-        Ok(self.parameters.iter().map(pointer).collect())
-    }
-
-    /// Returns an error if one array is used as a texture and as a surface: texture caches are not
-    /// coherent with surface writes of the same launch.
-    #[cold]
-    fn refuse_aliased_images(&self, function: &Function<'_>) -> CudaResult<()> {
         for (index, one) in self.dependencies.iter().enumerate() {
             let conflicts = |other: &Dependency<'_>| {
                 std::ptr::eq(one.tracker, other.tracker) && one.access != other.access
@@ -173,7 +192,7 @@ impl<'a> Collector<'a> {
     /// these arguments, and it must access only the memory in `dependencies`. No other launch may
     /// have the host memory.
     pub(super) unsafe fn launch(
-        &self,
+        &mut self,
         function: &Function<'_>,
         stream: &Stream,
         config: &LaunchConfig,
@@ -184,44 +203,26 @@ impl<'a> Collector<'a> {
             return Err(Error::BufferOfGraph { doing: doing() });
         }
         check_size(function, config)?;
-        let mut pointers = self.pointers(function)?;
-        if self.host.is_empty() {
+        self.check_parameters(function)?;
+        let (pointers, dependencies) = (&mut self.pointers[..], &self.dependencies[..]);
+        let enqueue = |pointers: &mut [*mut c_void]| -> CudaResult<()> {
+            let inner = stream.inner();
+            crate::launch::record_launch(function, stream)?;
+            let refused = Captured::Refused;
             // SAFETY: as the caller promises.
-            return unsafe { self.enqueue(function, stream, config, &mut pointers) };
+            unsafe {
+                tracker::enqueue_launch(inner, dependencies, refused, doing, |api, raw| {
+                    call(api.driver, function, config, raw, pointers)
+                })?;
+            }
+            crate::launch::record_launched(function, inner, inner.issued());
+            Ok(())
+        };
+        if self.host.is_empty() {
+            return enqueue(pointers);
         }
         // SAFETY: `self.host` describes the arguments that `pointers` refers to.
-        unsafe {
-            host_slices::launch(stream, &self.host, &mut pointers, doing, |pointers| {
-                self.enqueue(function, stream, config, pointers)
-            })
-        }
-    }
-
-    /// Enqueues the launch with the given pointers to its parameters.
-    ///
-    /// # Safety
-    ///
-    /// As for `launch`.
-    #[inline]
-    unsafe fn enqueue(
-        &self,
-        function: &Function<'_>,
-        stream: &Stream,
-        config: &LaunchConfig,
-        pointers: &mut [*mut c_void],
-    ) -> CudaResult<()> {
-        let doing = || doing(function, config);
-        let captured = Captured::Refused;
-        let inner = stream.inner();
-        crate::launch::record_launch(function, stream)?;
-        // SAFETY: as the caller promises.
-        unsafe {
-            tracker::enqueue_launch(inner, &self.dependencies, captured, doing, |api, raw| {
-                call(api.driver, function, config, raw, pointers)
-            })?;
-        }
-        crate::launch::record_launched(function, inner, inner.issued());
-        Ok(())
+        unsafe { host_slices::launch(stream, &self.host, pointers, doing, enqueue) }
     }
 }
 
@@ -240,6 +241,7 @@ pub(crate) fn doing(function: &Function<'_>, config: &LaunchConfig) -> String {
 /// # Safety
 ///
 /// As for `cuLaunchKernel`.
+#[inline]
 unsafe fn call(
     driver: &cust_raw::Driver,
     function: &Function<'_>,
@@ -247,15 +249,28 @@ unsafe fn call(
     stream: cust_raw::CUstream,
     pointers: &mut [*mut c_void],
 ) -> CUresult {
-    let (grid, block) = (config.grid, config.block);
-    if !config.has_attributes() {
-        let (sizes, pointers) = (
-            (grid, block, config.shared_mem_bytes),
-            pointers.as_mut_ptr(),
-        );
+    if config.has_attributes() {
         // SAFETY: as the caller promises.
-        return unsafe { crate::launch::call(driver, function, sizes, stream, pointers) };
+        return unsafe { call_with_attributes(driver, function, config, stream, pointers) };
     }
+    let sizes = (config.grid, config.block, config.shared_mem_bytes);
+    // SAFETY: as the caller promises.
+    unsafe { crate::launch::call(driver, function, sizes, stream, pointers.as_mut_ptr()) }
+}
+
+/// Calls the driver's launch function with the attributes of the configuration.
+///
+/// # Safety
+///
+/// As for `cuLaunchKernelEx`.
+#[inline(never)]
+unsafe fn call_with_attributes(
+    driver: &cust_raw::Driver,
+    function: &Function<'_>,
+    config: &LaunchConfig,
+    stream: cust_raw::CUstream,
+    pointers: &mut [*mut c_void],
+) -> CUresult {
     let mut attributes = attributes(config);
     let mut raw = raw_config(config);
     raw.hStream = stream;

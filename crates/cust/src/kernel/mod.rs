@@ -115,6 +115,7 @@ mod collector;
 mod config;
 mod views;
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Mutex;
@@ -253,13 +254,30 @@ pub fn launch<K: KernelType, A: Pass>(
     config: impl Into<LaunchConfig>,
     args: Args<K, A>,
 ) -> CudaResult<()> {
-    let context = Context::current("launching a kernel of the program")?;
-    own_stream(&context)?.launch(config, args)
+    own_stream()?.launch(config, args)
 }
 
-/// Returns the stream that [`launch`] uses in a context. The stream is never destroyed, like the
-/// program's own modules.
-fn own_stream(context: &Context) -> CudaResult<&'static Stream> {
+/// Returns the stream that [`launch`] uses in the current context. The stream is never destroyed,
+/// like the program's own modules.
+fn own_stream() -> CudaResult<&'static Stream> {
+    thread_local! {
+        /// The stream that this thread used last. It keeps its context alive, so no other context
+        /// has the same address.
+        static RECENT: Cell<Option<&'static Stream>> = const { Cell::new(None) };
+    }
+    if let Ok(Some(stream)) = RECENT.try_with(Cell::get)
+        && stream.context().is_current()
+    {
+        return Ok(stream);
+    }
+    let stream = find_own_stream(&Context::current("launching a kernel of the program")?)?;
+    // On a thread that is exiting, the access fails, and each launch looks the stream up again.
+    let _ = RECENT.try_with(|recent| recent.set(Some(stream)));
+    Ok(stream)
+}
+
+#[cold]
+fn find_own_stream(context: &Context) -> CudaResult<&'static Stream> {
     static STREAMS: Mutex<Vec<&'static Stream>> = Mutex::new(Vec::new());
     // Before the lock: inside a host callback, `bind` releases the stream that the callback blocks.
     context.bind()?;

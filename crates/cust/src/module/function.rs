@@ -366,10 +366,16 @@ impl Function<'_> {
     }
 
     /// Returns the limits of launches.
+    #[inline]
     pub(crate) fn limits(&self) -> CudaResult<&Limits> {
-        if let Some(limits) = self.kernel.limits.get() {
-            return Ok(limits);
+        match self.kernel.limits.get() {
+            Some(limits) => Ok(limits),
+            None => self.query_limits(),
         }
+    }
+
+    #[cold]
+    fn query_limits(&self) -> CudaResult<&Limits> {
         let device = self.context().device_limits()?;
         let attribute = |attribute| Ok(self.get_attribute(attribute)?.max(0) as u32);
         let used = attribute(FunctionAttribute::SharedMemorySizeBytes)?;
