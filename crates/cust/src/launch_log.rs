@@ -128,3 +128,58 @@ impl LaunchLog {
         kernels
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_that_alternate_are_recorded_once_for_each_stream() {
+        let log = LaunchLog::default();
+        let [one, two]: [Arc<str>; 2] = ["one", "two"].map(Arc::from);
+        let streams = [0; 2].map(|_| Arc::new(Progress::new()));
+        for _ in 0..LAUNCHES {
+            for stream in &streams {
+                for kernel in [&one, &two] {
+                    log.note(kernel, stream, stream.next_number());
+                }
+            }
+        }
+        assert_eq!(log.launched().len(), 4);
+        assert_eq!(log.kernels_in_flight(), ["one", "two"]);
+
+        // The last launch of `one` in the first stream is complete, that of `two` is not.
+        streams[1].mark_complete(streams[1].issued());
+        streams[0].mark_complete(streams[0].issued() - 1);
+        assert_eq!(log.kernels_in_flight(), ["two"]);
+        streams[0].mark_complete(streams[0].issued());
+        assert!(log.kernels_in_flight().is_empty());
+    }
+
+    #[test]
+    fn a_repeated_launch_is_pending_again() {
+        let log = LaunchLog::default();
+        let kernel: Arc<str> = Arc::from("kernel");
+        let stream = Arc::new(Progress::new());
+        for _ in 0..3 {
+            log.note(&kernel, &stream, stream.next_number());
+            log.note(&kernel, &stream, stream.next_number());
+            assert_eq!(log.kernels_in_flight(), ["kernel"]);
+            stream.mark_complete(stream.issued());
+            assert!(log.kernels_in_flight().is_empty());
+        }
+    }
+
+    #[test]
+    fn the_log_keeps_the_most_recent_launches() {
+        let log = LaunchLog::default();
+        let stream = Arc::new(Progress::new());
+        let kernels: Vec<Arc<str>> = (0..LAUNCHES + 2).map(|i| i.to_string().into()).collect();
+        for kernel in &kernels {
+            log.note(kernel, &stream, stream.next_number());
+        }
+        let in_flight = log.kernels_in_flight();
+        assert_eq!(in_flight.len(), LAUNCHES);
+        assert_eq!((&*in_flight[0], &*in_flight[LAUNCHES - 1]), ("2", "33"));
+    }
+}

@@ -317,6 +317,42 @@ mod tests {
     }
 
     #[test]
+    fn threads_share_the_stream_of_each_context() {
+        let contexts = two_backends();
+        let stream_of = |context: &Context| {
+            CurrentContext::set_current(context).unwrap();
+            crate::kernel::own_stream().unwrap()
+        };
+        let streams = contexts.each_ref().map(stream_of);
+        for (context, stream) in contexts.iter().zip(streams) {
+            assert_eq!(stream.context(), context);
+        }
+        // Also after the thread used the other context, and on other threads.
+        let is_same = || {
+            let again = contexts.each_ref().map(stream_of);
+            again.iter().zip(streams).all(|(a, b)| std::ptr::eq(*a, b))
+        };
+        assert!(is_same() && is_same());
+        std::thread::scope(|scope| {
+            // The default context of this thread is either, since tests run concurrently.
+            let of_default = scope.spawn(|| {
+                let [first, second] = [(); 2].map(|()| crate::kernel::own_stream().unwrap());
+                [first, second].map(|of| streams.iter().any(|stream| std::ptr::eq(*stream, of)))
+            });
+            assert_eq!(of_default.join().unwrap(), [true; 2]);
+            assert!(scope.spawn(is_same).join().unwrap());
+        });
+        // A context that is current only during a call.
+        CurrentContext::set_current(&contexts[0]).unwrap();
+        let inner = contexts[1].with_current(|| crate::kernel::own_stream().unwrap());
+        assert!(std::ptr::eq(inner, streams[1]));
+        assert!(std::ptr::eq(
+            crate::kernel::own_stream().unwrap(),
+            streams[0]
+        ));
+    }
+
+    #[test]
     fn objects_of_two_backends_cannot_be_mixed() {
         let [a, b] = two_backends();
         let on = |context: &Context| {

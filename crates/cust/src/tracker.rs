@@ -171,11 +171,6 @@ impl Tracker {
         let Dependency {
             access, start, end, ..
         } = *dependency;
-        let flag = match access {
-            Access::Read => &self.read,
-            Access::Write => &self.written,
-        };
-        flag.store(true, Ordering::Release);
         // From here on, `record_stream` must not rely on its use being recorded.
         self.user.store(SEVERAL, Ordering::SeqCst);
         // Uses that are complete, and uses that this work waits for and overwrites, can be dropped.
@@ -195,11 +190,14 @@ impl Tracker {
             start,
             end,
         });
-        self.record_user(uses);
+        self.record_uses(uses);
     }
 
-    /// Updates `user` to match the uses.
-    fn record_user(&self, uses: &[Use]) {
+    /// Updates `read`, `written` and `user` to match the uses.
+    fn record_uses(&self, uses: &[Use]) {
+        let is = |access| uses.iter().any(|known| known.access == access);
+        self.read.store(is(Access::Read), Ordering::Release);
+        self.written.store(is(Access::Write), Ordering::Release);
         let user = match uses.split_first() {
             None => NOBODY,
             Some((first, rest)) => {
@@ -255,24 +253,27 @@ impl Tracker {
         }
     }
 
-    /// Orders later work in `stream` after the uses that conflict with `dependency`.
+    /// Returns whether work in `stream` may access the memory without locking `turns` and without
+    /// waiting: the memory belongs to the stream's context, and no other stream uses it, or no work
+    /// writes it.
     #[inline]
+    fn is_free_for(&self, stream: &StreamInner, access: Access) -> bool {
+        // All conflicting uses are recorded by now: the borrow of the buffer guarantees it, unless
+        // there are `turns`.
+        let user = self.user.load(Ordering::Acquire);
+        let only_read = || access == Access::Read && !self.written.load(Ordering::Acquire);
+        (user == NOBODY || user == stream.id() || only_read())
+            && self.turns.is_none()
+            && self.context.is_same(&stream.context)
+    }
+
+    /// Orders later work in `stream` after the uses that conflict with `dependency`.
     fn order(&self, stream: &Arc<StreamInner>, dependency: &Dependency<'_>) -> CudaResult<()> {
         // All conflicting uses are recorded by now: the borrow of the buffer guarantees it.
         let user = self.user.load(Ordering::Acquire);
         if user == NOBODY || user == stream.id() {
             return Ok(());
         }
-        self.order_after_others(stream, dependency)
-    }
-
-    /// Orders later work in `stream` after the conflicting uses of other streams.
-    #[inline(never)]
-    fn order_after_others(
-        &self,
-        stream: &Arc<StreamInner>,
-        dependency: &Dependency<'_>,
-    ) -> CudaResult<()> {
         let waits = {
             let uses = self.uses();
             let missing = |known: &&Use| {
@@ -311,10 +312,7 @@ impl Tracker {
         self.user.store(SEVERAL, Ordering::SeqCst);
         // If only writers were waited for, pending readers remain.
         uses.retain(|known| !known.is_complete());
-        let is = |access| uses.iter().any(|known| known.access == access);
-        self.read.store(is(Access::Read), Ordering::Release);
-        self.written.store(is(Access::Write), Ordering::Release);
-        self.record_user(&uses);
+        self.record_uses(&uses);
         waited
     }
 
@@ -415,7 +413,6 @@ pub(crate) unsafe fn enqueue(
     doing: impl Fn() -> String,
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
-    require_same_context(stream, dependencies, &doing)?;
     let api = stream.context.bind()?;
     // SAFETY: as the caller promises.
     unsafe { enqueue_bound(api, stream, dependencies, captured, doing, work) }
@@ -434,7 +431,6 @@ pub(crate) unsafe fn enqueue_launch(
     doing: impl Fn() -> String,
     mut work: impl FnMut(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
-    require_same_context(stream, dependencies, &doing)?;
     let (api, sure) = stream.context.bind_for_launch()?;
     let work = |api, raw| stream.context.launch(sure, || work(api, raw));
     // SAFETY: as the caller promises.
@@ -442,19 +438,12 @@ pub(crate) unsafe fn enqueue_launch(
 }
 
 /// Locks the `turns` of all dependencies that have one.
-#[inline]
 fn take_turns<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
-    let shared = |dependency: &Dependency<'_>| dependency.tracker.turns.is_some();
-    match dependencies.iter().any(shared) {
-        true => take_turns_of_shared(dependencies),
-        false => Vec::new(),
-    }
-}
-
-#[inline(never)]
-fn take_turns_of_shared<'a>(dependencies: &[Dependency<'a>]) -> Vec<MutexGuard<'a, ()>> {
     let turns = |dependency: &Dependency<'a>| dependency.tracker.turns.as_ref();
     let mut all: Vec<&Mutex<()>> = dependencies.iter().filter_map(turns).collect();
+    if all.is_empty() {
+        return Vec::new();
+    }
     // Lock each once, and in the same order on all threads, to avoid deadlocks.
     all.sort_by_key(|turns| std::ptr::from_ref(*turns));
     all.dedup_by_key(|turns| std::ptr::from_ref(*turns));
@@ -473,6 +462,20 @@ fn require_same_context(
     })
 }
 
+/// Orders later work in a stream after all uses that conflict with `dependencies`. The locks that
+/// are returned must be held until the work's uses are recorded.
+#[inline(never)]
+fn order_after_uses<'a>(
+    stream: &Arc<StreamInner>,
+    dependencies: &[Dependency<'a>],
+) -> CudaResult<Vec<MutexGuard<'a, ()>>> {
+    let turns = take_turns(dependencies);
+    for dependency in dependencies {
+        dependency.tracker.order(stream, dependency)?;
+    }
+    Ok(turns)
+}
+
 /// Enqueues work, for [`enqueue`] and [`enqueue_launch`].
 ///
 /// # Safety
@@ -487,16 +490,21 @@ unsafe fn enqueue_bound(
     doing: impl Fn() -> String,
     work: impl FnOnce(&'static Api, CUstream) -> CUresult,
 ) -> CudaResult<()> {
+    let is_free = |d: &Dependency<'_>| d.tracker.is_free_for(stream, d.access);
+    let all_free = dependencies.iter().all(is_free);
+    if !all_free {
+        require_same_context(stream, dependencies, &doing)?;
+    }
     if stream.is_capturing() {
         return match captured {
             Captured::Refused => Err(Error::Capturing { doing: doing() }),
             Captured::Recorded => api.check(work(api, stream.raw), &doing),
         };
     }
-    let _turns = take_turns(dependencies);
-    for dependency in dependencies {
-        dependency.tracker.order(stream, dependency)?;
-    }
+    let _turns = match all_free {
+        true => Vec::new(),
+        false => order_after_uses(stream, dependencies)?,
+    };
     api.check(work(api, stream.raw), &doing)?;
     // The number is taken after the work was enqueued: code that sees the number relies on that.
     let number = stream.next_number();

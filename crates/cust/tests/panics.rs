@@ -104,6 +104,39 @@ fn a_panic_is_told_by_the_kernels_that_can_have_made_it() {
 }
 
 #[test]
+fn repeated_launches_are_known_to_each_wait() {
+    let _turn = TURN.lock();
+    let context = init();
+    let module = Module::from_ptx(PANICS, &[]).unwrap();
+    let (first, second) = (stream(), stream());
+    let data = DeviceBuffer::<u32>::zeroed(64).unwrap();
+    let set = |stream: &Stream, len: usize| {
+        // SAFETY: the kernel checks its indices.
+        unsafe { launch!(module.set<<<1, 64, 0, stream>>>(data.as_device_ptr(), len)).unwrap() };
+    };
+    for wait_for_context in [false, true, false] {
+        // The launch is repeated after a wait has forgotten the one before.
+        for _ in 0..2 {
+            set(&first, 64);
+            set(&first, 10);
+            let panic = expect_panic(match wait_for_context {
+                true => context.synchronize(),
+                false => first.synchronize(),
+            });
+            assert_eq!(panic.kernel(), Some("set"));
+            first.synchronize().unwrap();
+        }
+        // A wait for one stream keeps the launches in the other.
+        set(&second, 64);
+        set(&first, 64);
+        first.synchronize().unwrap();
+        set(&second, 10);
+        assert_eq!(expect_panic(second.synchronize()).kernel(), Some("set"));
+        context.synchronize().unwrap();
+    }
+}
+
+#[test]
 fn events_return_panics_too() {
     let _turn = TURN.lock();
     let _context = init();

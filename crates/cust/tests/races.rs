@@ -285,6 +285,92 @@ fn many_threads_share_buffers_and_streams() {
 }
 
 #[test]
+fn a_writer_waits_for_the_readers_after_a_complete_write() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    let mut source = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+    let streams: Vec<Stream> = (0..4).map(|_| stream()).collect();
+    let mut copies: Vec<_> = (0..3)
+        .map(|_| DeviceBuffer::<f32>::zeroed(LEN).unwrap())
+        .collect();
+    for i in 0..8 {
+        let writer = &streams[i % 4];
+        let args = add::args(&one, &one, &mut source);
+        module.launch(writer, config(), args).unwrap();
+        // The write is complete, or pending: then the readers wait for it.
+        if i % 2 == 0 {
+            writer.synchronize().unwrap();
+        }
+        // Several readers in streams of their own, the first of which forgets the write.
+        for (copy, k) in copies.iter_mut().zip(1..) {
+            let reader = &streams[(i + k) % 4];
+            let args = add::args(&source, &one, copy);
+            module.launch(reader, config(), args).unwrap();
+        }
+        let next = &streams[(i + 1) % 4];
+        let args = add::args(&one, &copies[0], &mut source);
+        module.launch(next, config(), args).unwrap();
+        next.synchronize().unwrap();
+        for copy in &copies {
+            assert_eq!(copy.as_host_vec().unwrap(), [3.0; LEN]);
+        }
+        assert_eq!(source.as_host_vec().unwrap(), [4.0; LEN]);
+    }
+}
+
+#[test]
+fn repeated_uses_of_several_threads_are_all_waited_for() {
+    let _context = init();
+    let module = KERNELS.load().unwrap();
+    let (common, writer) = (stream(), stream());
+    let one = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+    for round in 0..10 {
+        let mut source = DeviceBuffer::from_slice(&[1.0f32; LEN]).unwrap();
+        let sums: Vec<DeviceBuffer<f32>> = std::thread::scope(|scope| {
+            let thread = |number: usize| {
+                let (module, common, one, source) = (&module, &common, &one, &source);
+                move || {
+                    let own = stream();
+                    let mut sum = DeviceBuffer::<f32>::zeroed(LEN).unwrap();
+                    // The first launch in a stream records its uses; the next ones repeat them.
+                    for i in 0..6 {
+                        let stream = if number == 0 || i % 3 == 2 {
+                            common
+                        } else {
+                            &own
+                        };
+                        let args = add::args(one, source, &mut sum);
+                        module.launch(stream, config(), args).unwrap();
+                        if number == 3 {
+                            // Waiting removes complete uses, also those that are being repeated.
+                            common.synchronize().unwrap();
+                            assert_eq!(source.index(..4).unwrap().as_host_vec().unwrap(), [1.0; 4]);
+                        }
+                    }
+                    sum
+                }
+            };
+            let threads: Vec<_> = (0..4).map(|i| scope.spawn(thread(i))).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        // Overwrites the source, or frees it and its addresses are used again.
+        if round % 2 == 0 {
+            let args = add::args(&one, &one, &mut source);
+            module.launch(&writer, config(), args).unwrap();
+            writer.synchronize().unwrap();
+        } else {
+            drop(source);
+            let again = DeviceBuffer::from_slice(&[5.0f32; LEN]).unwrap();
+            assert_eq!(again.as_host_vec().unwrap(), [5.0; LEN]);
+        }
+        for sum in &sums {
+            assert_eq!(sum.as_host_vec().unwrap(), [2.0; LEN]);
+        }
+    }
+}
+
+#[test]
 fn variables_of_a_module_are_read_after_its_kernels() {
     let _context = init();
     let module = KERNELS.load().unwrap();

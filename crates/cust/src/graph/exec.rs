@@ -210,7 +210,7 @@ impl<'m> GraphExec<'m> {
             return Err(Error::GraphLaunchAttribute);
         }
         let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
-        let mut collector = Collector::default();
+        let mut collector = Collector::of(&function);
         kept.pass(&mut collector);
         let uses = self.graph.uses(&collector, doing)?;
         if !same_uses(&uses, &self.graph.nodes[number].uses) {

@@ -416,7 +416,7 @@ impl<'m> GraphBuilder<'m> {
         check_block_size::<K>(&config)?;
         let doing = || format!("adding to a graph: {}", doing(&function, &config));
         let kept: Box<dyn Pass + Send> = Box::new(args.into_arguments());
-        let mut collector = Collector::default();
+        let mut collector = Collector::of(&function);
         kept.pass(&mut collector);
         let uses = self.uses(&collector, doing)?;
         let pointers = kernel_checks(&self.context, &function, &config, &mut collector, doing)?;

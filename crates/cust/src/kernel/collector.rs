@@ -17,13 +17,12 @@ use crate::stream::Stream;
 use crate::texture::Mismatch;
 use crate::tracker::{self, Captured, Dependency, Tracker};
 
-/// The type of a parameter of the kernel's entry.
-#[derive(Clone, Copy)]
-struct ParameterType {
-    /// The size in bytes.
-    size: usize,
-    /// Returns the name, for errors.
-    name: fn() -> &'static str,
+/// A parameter whose size differs from that of the kernel's parameter with the same index.
+struct WrongSize {
+    index: usize,
+    /// Returns the name of the parameter's type.
+    type_name: fn() -> &'static str,
+    found: usize,
 }
 
 /// Collects the parameters and dependencies of a launch.
@@ -31,7 +30,10 @@ struct ParameterType {
 pub(crate) struct Collector<'a> {
     /// A pointer to the bytes of each parameter, which are borrowed for `'a`.
     pointers: SmallVec<[*mut c_void; 16]>,
-    types: SmallVec<[ParameterType; 16]>,
+    /// The sizes of the kernel's parameters in bytes, if known.
+    sizes: Option<&'a [usize]>,
+    /// The first parameter whose size is wrong.
+    wrong_size: Option<WrongSize>,
     dependencies: SmallVec<[Dependency<'a>; 8]>,
     /// Arguments in host memory.
     host: SmallVec<[HostArgument<'a>; 4]>,
@@ -54,11 +56,13 @@ impl<'a> Launch<'a> for Collector<'a> {
     #[inline]
     fn parameter(&mut self, bytes: &'a [MaybeUninit<u8>], type_name: fn() -> &'static str) {
         if !bytes.is_empty() {
+            let index = self.pointers.len();
+            if let Some(sizes) = self.sizes
+                && sizes.get(index) != Some(&bytes.len())
+            {
+                self.record_wrong_size(index, type_name, bytes.len());
+            }
             self.pointers.push(bytes.as_ptr().cast_mut().cast());
-            self.types.push(ParameterType {
-                size: bytes.len(),
-                name: type_name,
-            });
         }
     }
 
@@ -93,21 +97,39 @@ impl<'a> Launch<'a> for Collector<'a> {
 }
 
 impl<'a> Collector<'a> {
-    /// Returns pointers to the parameters, after comparing their number and sizes with the
-    /// module's. The pointers are valid as long as the collector is.
+    /// Creates a collector for a launch of this kernel.
+    #[inline]
+    pub(crate) fn of(function: &'a Function<'_>) -> Collector<'a> {
+        Collector {
+            sizes: function.parameter_sizes(),
+            ..Collector::default()
+        }
+    }
+
+    #[cold]
+    fn record_wrong_size(&mut self, index: usize, type_name: fn() -> &'static str, found: usize) {
+        self.wrong_size.get_or_insert(WrongSize {
+            index,
+            type_name,
+            found,
+        });
+    }
+
+    /// Returns pointers to the parameters, after comparing their number and sizes with those of
+    /// the kernel, which the collector was created for. The pointers are valid as long as the
+    /// collector is.
     pub(crate) fn pointers(&mut self, function: &Function<'_>) -> CudaResult<&mut [*mut c_void]> {
         self.check_parameters(function)?;
         Ok(&mut self.pointers)
     }
 
-    /// Compares the parameters with the module's.
+    /// Compares the parameters with those of the kernel.
     #[inline]
     fn check_parameters(&self, function: &Function<'_>) -> CudaResult<()> {
-        if let Some(sizes) = function.parameter_sizes() {
-            let found = self.types.iter().map(|parameter| &parameter.size);
-            if !found.eq(sizes) {
-                return Err(self.wrong_parameters(function, sizes));
-            }
+        if let Some(sizes) = self.sizes
+            && (self.wrong_size.is_some() || self.pointers.len() != sizes.len())
+        {
+            return Err(self.wrong_parameters(function, sizes));
         }
         if self.mismatch.is_some() || self.images {
             self.check_images(function)?;
@@ -118,21 +140,18 @@ impl<'a> Collector<'a> {
     #[cold]
     fn wrong_parameters(&self, function: &Function<'_>, sizes: &[usize]) -> Error {
         let kernel = function.name().to_owned();
-        let mut parameters = self.types.iter().zip(sizes).enumerate();
-        match parameters.find(|(_, (parameter, size))| parameter.size != **size) {
-            Some((index, (parameter, &expected))) if self.types.len() == sizes.len() => {
-                Error::ArgumentSize {
-                    kernel,
-                    index,
-                    type_name: (parameter.name)(),
-                    expected,
-                    found: parameter.size,
-                }
-            }
+        match &self.wrong_size {
+            Some(wrong) if self.pointers.len() == sizes.len() => Error::ArgumentSize {
+                kernel,
+                index: wrong.index,
+                type_name: (wrong.type_name)(),
+                expected: sizes[wrong.index],
+                found: wrong.found,
+            },
             _ => Error::ArgumentCount {
                 kernel,
                 expected: sizes.len(),
-                found: self.types.len(),
+                found: self.pointers.len(),
             },
         }
     }

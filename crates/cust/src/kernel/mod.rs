@@ -192,7 +192,7 @@ impl<K: KernelType> Kernel<'_, K> {
         config: impl Into<LaunchConfig>,
         args: Args<K, A>,
     ) -> CudaResult<()> {
-        launch_function(&self.function, stream, &config.into(), args)
+        launch_function(&self.function, stream, &config.into(), &args)
     }
 }
 
@@ -220,18 +220,19 @@ impl<K: KernelType> Kernel<'static, K> {
     }
 }
 
-/// Launches the kernel `K`, whose function in the module is `function`.
+/// Launches the kernel `K`, whose function in the module is `function`. The callers consume the
+/// arguments.
 fn launch_function<K: KernelType, A: Pass>(
     function: &Function<'_>,
     stream: &Stream,
     config: &LaunchConfig,
-    args: Args<K, A>,
+    args: &Args<K, A>,
 ) -> CudaResult<()> {
     check_block_size::<K>(config)?;
-    let mut collector = Collector::default();
+    let mut collector = Collector::of(function);
     args.pass(&mut collector);
     // SAFETY: the arguments have the types of the kernel's parameters, and record the memory that
-    // they use. They are consumed, so no other launch has the host memory that they borrow.
+    // they use. The callers consume them, so no other launch has the host memory that they borrow.
     unsafe { collector.launch(function, stream, config) }
 }
 
@@ -259,7 +260,7 @@ pub fn launch<K: KernelType, A: Pass>(
 
 /// Returns the stream that [`launch`] uses in the current context. The stream is never destroyed,
 /// like the program's own modules.
-fn own_stream() -> CudaResult<&'static Stream> {
+pub(crate) fn own_stream() -> CudaResult<&'static Stream> {
     thread_local! {
         /// The stream that this thread used last. It keeps its context alive, so no other context
         /// has the same address.
@@ -316,7 +317,7 @@ impl Stream {
         args: Args<K, A>,
     ) -> CudaResult<()> {
         let function = crate::module::own_kernel::<K>(self.context())?;
-        launch_function(function, self, &config.into(), args)
+        launch_function(function, self, &config.into(), &args)
     }
 }
 

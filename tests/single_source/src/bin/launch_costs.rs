@@ -1,12 +1,15 @@
-//! Measures launches of kernels beside host code against direct calls of the driver: with buffers of
-//! the device, and with slices of the host, whose copies the direct calls make as well.
+//! Measures launches of kernels beside host code against direct calls of the driver: with a scalar
+//! and three buffers of the device, and with slices of the host, whose copies the direct calls make
+//! as well.
 //!
 //! ```sh
 //! cd tests/single_source
 //! CUST_DEVICE=gpu cargo cuda run --release --bin launch_costs
 //! ```
 //!
-//! The results are the best of several rounds, which alternate between the two.
+//! Each round measures all kinds of launches, one after the other, each round in another order. The
+//! program prints the best and the median time of each kind, and the median of its ratios to
+//! `cuLaunchKernel` in the same round.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;
@@ -16,66 +19,44 @@ use std::ffi::c_void;
 use std::time::Instant;
 
 #[kernel]
-fn add(a: &[f32], b: &[f32], mut c: PerThread<f32>) {
+fn add(factor: f32, a: &[f32], b: &[f32], mut c: PerThread<f32>) {
     for (i, c) in c.own() {
-        *c = a[i] + b[i];
+        *c = factor * a[i] + b[i];
     }
 }
 
 /// Small enough that the driver's queue does not fill up.
 const LAUNCHES: usize = 500;
+/// The kinds of launches; the first is the one that the others are compared with.
+const KINDS: [&str; 5] = [
+    "cuLaunchKernel",
+    "launch!",
+    "Kernel::launch",
+    "Stream::launch",
+    "cust::launch",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let device = cust::init_auto()?;
-    println!("on {device}");
+    let host = match cfg!(debug_assertions) {
+        true => "unoptimized host code, whose times say little",
+        false => "optimized host code",
+    };
+    println!("on {device}, {host}");
     let on_gpu = device.backend() == Backend::Gpu;
-    let rounds = if on_gpu { 40 } else { 2 };
     let driver = device.context().driver()?;
     let kernel = Kernel::<add>::own()?;
-    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
-    let a = DeviceBuffer::from_slice(&[1.0f32; 32])?;
-    let b = DeviceBuffer::from_slice(&[2.0f32; 32])?;
-    let mut c = DeviceBuffer::<f32>::zeroed(32)?;
-    let [mut raw, mut of_kernel, mut of_stream, mut shared] = [f64::MAX; 4];
-    for _ in 0..rounds {
-        let words = [&a, &b].map(|buffer| [buffer.as_device_ptr().as_raw(), 32]);
-        let output = [c.as_device_ptr().as_raw(), 32];
-        let mut pointers: [*mut c_void; 5] = [
-            (&raw const words[0][0]).cast_mut().cast(),
-            (&raw const words[0][1]).cast_mut().cast(),
-            (&raw const words[1][0]).cast_mut().cast(),
-            (&raw const words[1][1]).cast_mut().cast(),
-            (&raw const output).cast_mut().cast(),
-        ];
-        raw = raw.min(time(device.context(), || {
-            // SAFETY: the parameters have the kernel's types, and the buffers live to the end.
-            let result = unsafe {
-                let (function, stream) = (kernel.to_raw(), stream.as_inner());
-                let (list, none) = (pointers.as_mut_ptr(), std::ptr::null_mut());
-                driver.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, list, none)
-            };
-            assert_eq!(result, CUresult::CUDA_SUCCESS);
-            Ok(())
-        })?);
-        of_kernel = of_kernel.min(time(device.context(), || {
-            kernel.launch(&stream, (1, 32), add::args(&a, &b, &mut c))
-        })?);
-        of_stream = of_stream.min(time(device.context(), || {
-            stream.launch((1, 32), add::args(&a, &b, &mut c))
-        })?);
-        shared = shared.min(time(device.context(), || {
-            cust::launch((1, 32), add::args(&a, &b, &mut c))
-        })?);
-        device.context().synchronize()?;
-    }
-    println!("buffers of the device, ns per launch:");
-    println!("  cuLaunchKernel    {raw:9.1}");
-    for (name, ns) in [
-        ("Kernel::launch", of_kernel),
-        ("Stream::launch", of_stream),
-        ("cust::launch", shared),
-    ] {
-        println!("  {name:16} {ns:10.1} ({:.3})", ns / raw);
+    let rounds = if on_gpu { 101 } else { KINDS.len() };
+    let times = with_buffers(device.context(), &kernel, driver, rounds)?;
+    println!("a scalar and three buffers of the device, ns per launch: best, median, ratio");
+    for (kind, of_kind) in KINDS.iter().zip(&times) {
+        let ratios = of_kind.iter().zip(&times[0]).map(|(ns, raw)| ns / raw);
+        let best = of_kind.iter().copied().fold(f64::MAX, f64::min);
+        println!(
+            "  {kind:16} {best:10.1} {:10.1} {:6.3}",
+            median(of_kind.clone()),
+            median(ratios.collect())
+        );
     }
     println!("three slices of the host, one of which is copied back, ns:");
     let (lens, rounds) = match on_gpu {
@@ -90,6 +71,75 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// Returns the nanoseconds per launch with buffers: for each of `KINDS`, those of all rounds.
+fn with_buffers(
+    context: &Context,
+    kernel: &Kernel<'_, add>,
+    driver: &Driver,
+    rounds: usize,
+) -> CudaResult<[Vec<f64>; KINDS.len()]> {
+    let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
+    let function = (**kernel).clone();
+    let a = DeviceBuffer::from_slice(&[1.0f32; 32])?;
+    let b = DeviceBuffer::from_slice(&[2.0f32; 32])?;
+    let mut c = DeviceBuffer::<f32>::zeroed(32)?;
+    let factor = 0.5f32;
+    let words = [&a, &b].map(|buffer| [buffer.as_device_ptr().as_raw(), 32]);
+    let output = [c.as_device_ptr().as_raw(), 32];
+    let mut pointers: [*mut c_void; 6] = [
+        (&raw const factor).cast_mut().cast(),
+        (&raw const words[0][0]).cast_mut().cast(),
+        (&raw const words[0][1]).cast_mut().cast(),
+        (&raw const words[1][0]).cast_mut().cast(),
+        (&raw const words[1][1]).cast_mut().cast(),
+        (&raw const output).cast_mut().cast(),
+    ];
+    let mut times = [const { Vec::new() }; KINDS.len()];
+    for round in 0..rounds {
+        for turn in 0..KINDS.len() {
+            let kind = (round + turn) % KINDS.len();
+            let ns = match kind {
+                0 => time(context, || {
+                    // SAFETY: the parameters have the kernel's types, and the buffers live to the
+                    // end.
+                    let result = unsafe {
+                        let (function, stream) = (kernel.to_raw(), stream.as_inner());
+                        let (list, none) = (pointers.as_mut_ptr(), std::ptr::null_mut());
+                        driver.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, stream, list, none)
+                    };
+                    assert_eq!(result, CUresult::CUDA_SUCCESS);
+                    Ok(())
+                }),
+                1 => time(context, || {
+                    // SAFETY: as above.
+                    unsafe {
+                        launch!(function<<<1, 32, 0, stream>>>(
+                            factor, a.as_device_ptr(), a.len(), b.as_device_ptr(), b.len(), output
+                        ))
+                    }
+                }),
+                2 => time(context, || {
+                    kernel.launch(&stream, (1, 32), add::args(factor, &a, &b, &mut c))
+                }),
+                3 => time(context, || {
+                    stream.launch((1, 32), add::args(factor, &a, &b, &mut c))
+                }),
+                _ => time(context, || {
+                    cust::launch((1, 32), add::args(factor, &a, &b, &mut c))
+                }),
+            };
+            times[kind].push(ns?);
+        }
+    }
+    assert_eq!(c.as_host_vec()?, [2.5; 32]);
+    Ok(times)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// Returns the nanoseconds of a launch that copies slices: by driver calls with existing buffers,
@@ -117,7 +167,7 @@ fn with_slices(
             };
             assert_eq!(result, CUresult::CUDA_SUCCESS);
         }
-        kernel.launch(&stream, config, add::args(&to_a, &to_b, &mut to_c))?;
+        kernel.launch(&stream, config, add::args(1.0, &to_a, &to_b, &mut to_c))?;
         // SAFETY: as above.
         let result = unsafe {
             let (to, from) = (c.as_mut_ptr().cast(), to_c.as_device_ptr().as_raw());
@@ -127,7 +177,7 @@ fn with_slices(
         stream.synchronize()?;
         best[0] = best[0].min(start.elapsed().as_nanos() as f64);
         let start = Instant::now();
-        cust::launch(config, add::args(&a, &b, &mut c))?;
+        cust::launch(config, add::args(1.0, &a, &b, &mut c))?;
         best[1] = best[1].min(start.elapsed().as_nanos() as f64);
         assert_eq!(c[len - 1], 3.0);
     }
