@@ -221,6 +221,8 @@ impl StreamInner {
 }
 
 /// The number of captures in progress. While there is none, no stream need be asked for its status.
+/// Captures that other code begins with the driver's handle are not counted: beginning one is
+/// unsafe, and that code must not enqueue safe launches and copies into the stream.
 static CAPTURES: AtomicUsize = AtomicUsize::new(0);
 
 /// Waits until no work of a stream accesses memory any more, and aborts the process if that is
