@@ -28,8 +28,8 @@
     message = "`{Self}` cannot be a kernel's parameter: it is not `Copy`",
     label = "not `Copy`",
     note = "every thread of a launch receives its own copy of the arguments' bytes",
-    note = "pass a reference, a raw pointer, or a type that is `Copy`; mark parameters of \
-            shared memory with `#[shared]`"
+    note = "pass a reference, such as `&[T]` for a `Vec<T>`, a raw pointer, or a type that is \
+            `Copy`; mark parameters of shared memory with `#[shared]`"
 )]
 pub trait KernelParam {}
 

@@ -842,6 +842,12 @@ pub unsafe trait SurfaceParam {
 /// # Safety
 ///
 /// It has the size and alignment of `Value`, and every value of one type is a value of the other.
+#[diagnostic::on_unimplemented(
+    message = "a `&mut` of `{Self}` cannot be passed to a kernel's parameter that is a shared reference",
+    label = "`{Self}` is not an atomic type",
+    note = "pass `&` for a parameter that the kernel only reads; for one that it writes, the parameter \
+            is a `PerThread`, or a reference to atomics, such as `&[AtomicU32]` for a `&mut [u32]`"
+)]
 pub unsafe trait Atomic: Sync {
     /// The type without atomicity.
     type Value: DeviceCopy;

@@ -35,6 +35,8 @@ pub mod kernel;
 pub mod layout;
 #[doc(hidden)]
 pub mod parameters;
+#[cfg(feature = "bytemuck")]
+mod plain;
 pub mod report;
 #[doc(hidden)]
 pub mod signature;
@@ -43,6 +45,8 @@ pub mod stack;
 pub mod vector;
 
 pub use cust_derive::DeviceCopyCore as DeviceCopy;
+#[cfg(feature = "bytemuck")]
+pub use plain::Plain;
 pub use traits::DeviceCopy;
 
 /// The traits, without the derive macros of the same names.
@@ -50,10 +54,12 @@ pub mod traits {
     use core::cmp::{Ordering, Reverse};
     use core::marker::PhantomData;
     use core::mem::{ManuallyDrop, MaybeUninit};
+    use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     use core::num::{
         NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
         NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize, Saturating, Wrapping,
     };
+    use core::ops::{Bound, ControlFlow};
     use core::ptr::NonNull;
     use core::time::Duration;
 
@@ -74,8 +80,9 @@ pub mod traits {
         message = "`{Self}` cannot be copied to a device: it is not `DeviceCopy`",
         label = "not `DeviceCopy`",
         note = "values are copied as bytes, so they cannot own host memory, as `Vec` and `String` do, \
-                or refer to it",
-        note = "structs and enums of `DeviceCopy` fields can derive it, beside `Copy`"
+                or refer to it; a kernel takes a `Vec<T>` as `&[T]`, and a `String` as `&str`",
+        note = "structs and enums of `DeviceCopy` fields can derive it, beside `Copy`; \
+                `Plain` of `cust::memory` has it for types of other crates"
     )]
     pub unsafe trait DeviceCopy: Copy {
         /// The layout that host and device must agree on. The derive macro describes fields and
@@ -106,10 +113,16 @@ pub mod traits {
     unsafe impl DeviceCopy for () {
         const LAYOUT: Layout = Layout::core::<Self>("()", &[]);
     }
-    // SAFETY: two numbers.
-    unsafe impl DeviceCopy for Duration {
-        const LAYOUT: Layout = Layout::chosen::<Self>("Duration", &[]);
+
+    macro_rules! chosen {
+        ($($type:ident)*) => {
+            // SAFETY: numbers, and for `IpAddr` a tag.
+            $(unsafe impl DeviceCopy for $type {
+                const LAYOUT: Layout = Layout::chosen::<Self>(stringify!($type), &[]);
+            })*
+        };
     }
+    chosen!(Duration Ipv4Addr Ipv6Addr IpAddr);
 
     macro_rules! tuple {
         ($($name:ident $index:tt)*) => {
@@ -136,6 +149,10 @@ pub mod traits {
     tuple!(A 0 B 1 C 2 D 3 E 4 F 5);
     tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6);
     tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10);
+    tuple!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
 
     // SAFETY: consists of `DeviceCopy` values and tags.
     unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {
@@ -153,6 +170,31 @@ pub mod traits {
                 &[
                     Part::Inner("Ok", &T::LAYOUT),
                     Part::Inner("Err", &E::LAYOUT),
+                ]
+            },
+        );
+    }
+
+    // SAFETY: as above.
+    unsafe impl<B: DeviceCopy, C: DeviceCopy> DeviceCopy for ControlFlow<B, C> {
+        const LAYOUT: Layout = Layout::chosen::<Self>(
+            "ControlFlow",
+            const {
+                &[
+                    Part::Inner("Continue", &C::LAYOUT),
+                    Part::Inner("Break", &B::LAYOUT),
+                ]
+            },
+        );
+    }
+    // SAFETY: as above.
+    unsafe impl<T: DeviceCopy> DeviceCopy for Bound<T> {
+        const LAYOUT: Layout = Layout::chosen::<Self>(
+            "Bound",
+            const {
+                &[
+                    Part::Inner("Included", &T::LAYOUT),
+                    Part::Inner("Excluded", &T::LAYOUT),
                 ]
             },
         );

@@ -53,6 +53,8 @@ pub use bytemuck::Zeroable;
 pub use copy::{AsyncCopyDestination, CopyDestination};
 #[doc(hidden)]
 pub use cust_core::layout;
+#[cfg(feature = "bytemuck")]
+pub use cust_core::Plain;
 pub use cust_core::traits::DeviceCopy;
 pub use cust_derive::DeviceCopy;
 pub use device_box::DeviceBox;
