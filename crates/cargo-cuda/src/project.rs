@@ -156,13 +156,51 @@ fn cargo(
     Ok(())
 }
 
-/// Writes the dependencies, the toolchain and cargo's configuration.
-fn prepare(_toolchain: &Toolchain, directory: &Path, source: &Source) -> Result<()> {
+/// Writes the dependencies of the package, and the profile, the toolchain and cargo's configuration
+/// of its workspace: cargo ignores profiles of members, and builds members from the root, too.
+fn prepare(toolchain: &Toolchain, directory: &Path, source: &Source) -> Result<()> {
     let manifest = directory.join("Cargo.toml");
-    edit(&manifest, |text| with_dependencies(text, source))?;
-    // A member of a workspace builds from the workspace's directory too.
-    edit(&directory.join("rust-toolchain.toml"), with_toolchain)?;
-    edit(&directory.join(".cargo/config.toml"), with_config)
+    let root = workspace_root(toolchain, &manifest)?;
+    let is_root = root.canonicalize().ok() == directory.canonicalize().ok();
+    let root = if is_root { directory } else { &root };
+    if is_package(&manifest)? {
+        edit(&manifest, |text| with_dependencies(text, source))?;
+    } else {
+        eprintln!("help: run `cargo cuda init` in each package of the workspace that has kernels");
+    }
+    edit(&root.join("Cargo.toml"), |text| Ok(with_profile(text)))?;
+    edit(&root.join("rust-toolchain.toml"), with_toolchain)?;
+    edit(&root.join(".cargo/config.toml"), with_config)?;
+    if !is_root {
+        eprintln!("note: prepared the workspace at `{}`", root.display());
+    }
+    Ok(())
+}
+
+/// Returns the root directory of the workspace that a package belongs to.
+fn workspace_root(toolchain: &Toolchain, manifest: &Path) -> Result<PathBuf> {
+    let mut command = Command::new(toolchain.cargo());
+    command
+        .args(["locate-project", "--workspace", "--message-format=plain"])
+        .arg("--manifest-path")
+        .arg(manifest)
+        .stderr(std::process::Stdio::inherit());
+    let output = command.output().context("cannot run cargo")?;
+    if !output.status.success() {
+        bail!("`cargo locate-project` failed; its message is above");
+    }
+    let path = String::from_utf8(output.stdout).context("the workspace's path is not UTF-8")?;
+    let root = Path::new(path.trim_end_matches(['\r', '\n'])).parent();
+    Ok(root.unwrap_or(Path::new("")).to_path_buf())
+}
+
+/// Returns whether a manifest is that of a package, and not of a workspace alone.
+fn is_package(manifest: &Path) -> Result<bool> {
+    let text = fs::read_to_string(manifest)
+        .with_context(|| format!("cannot read `{}`", manifest.display()))?;
+    Ok(text
+        .lines()
+        .any(|line| line.trim_start().starts_with("[package]")))
 }
 
 /// Changes a file, or creates it.
@@ -201,10 +239,14 @@ fn with_dependencies(text: &str, source: &Source) -> Result<String> {
             text = insert(&text, "[dependencies]", &line);
         }
     }
-    if !text.contains("[workspace]") && !text.contains("[profile.dev.package.ptx_emulator]") {
-        text.push_str(PROFILE);
-    }
     Ok(text)
+}
+
+fn with_profile(text: &str) -> String {
+    match text.contains("[profile.dev.package.ptx_emulator]") {
+        true => text.to_owned(),
+        false => format!("{text}{PROFILE}"),
+    }
 }
 
 fn with_toolchain(text: &str) -> Result<String> {
@@ -322,10 +364,9 @@ mod tests {
         let expected = "[dependencies]\ncuda_std = { path = \"/r/crates/cuda_std\" }\n\
                         cust = { path = \"/r/crates/cust\" }\n";
         assert!(text.contains(expected), "{text}");
-        assert!(
-            text.contains("[profile.dev.package.ptx_emulator]"),
-            "{text}"
-        );
+        let with = with_profile(&text);
+        assert!(with.ends_with(PROFILE), "{with}");
+        assert_eq!(with_profile(&with), with);
         let again = with_dependencies(&text, &Source::Git).unwrap();
         assert_eq!(text, again);
     }

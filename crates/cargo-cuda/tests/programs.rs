@@ -101,6 +101,52 @@ fn without_consent_nothing_is_fetched() {
     std::fs::remove_dir_all(&home).unwrap();
 }
 
+#[test]
+fn members_are_prepared_with_their_workspace() {
+    if toolchain().is_none() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (root, member) = (directory.path(), directory.path().join("member"));
+    std::fs::create_dir_all(member.join("src")).unwrap();
+    let package = "[package]\nname = \"member\"\nversion = \"0.1.0\"\n";
+    std::fs::write(
+        root.join("Cargo.toml"),
+        "[workspace]\nmembers = [\"member\"]\n",
+    )
+    .unwrap();
+    std::fs::write(member.join("Cargo.toml"), package).unwrap();
+    std::fs::write(member.join("src/main.rs"), "fn main() {}\n").unwrap();
+    let init = |directory: &Path| {
+        let mut command = cargo_cuda();
+        command.args(["cuda", "init", "--path"]).arg(repository());
+        // It needs no backend.
+        command.env("RUSTC_CODEGEN_NVVM", env!("CARGO_BIN_EXE_cargo-cuda"));
+        let output = command.current_dir(directory).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        text(&output)
+    };
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap_or_default();
+    let printed = init(&member);
+    assert!(
+        printed.contains("note: prepared the workspace at"),
+        "{printed}"
+    );
+    assert!(read("member/Cargo.toml").contains("\ncuda_std = "));
+    assert!(!read("member/Cargo.toml").contains("[profile"));
+    assert!(read("Cargo.toml").contains("[profile.dev.package.ptx_emulator]"));
+    assert!(read("rust-toolchain.toml").contains("channel"));
+    assert!(read(".cargo/config.toml").contains("rustc-wrapper"));
+    assert!(!member.join(".cargo").exists() && !member.join("rust-toolchain.toml").exists());
+    // The root of a workspace is no package with dependencies.
+    let printed = init(root);
+    assert!(
+        printed.contains("help: run `cargo cuda init` in each package"),
+        "{printed}"
+    );
+    assert!(!read("Cargo.toml").contains("[dependencies]"));
+}
+
 /// Runs a command of `cargo cuda` in a package, on the emulator, with the output of both streams.
 /// All packages share a target directory, so that their dependencies are compiled once.
 fn on_emulator(package: &Path, target: &Path, arguments: &[&str]) -> String {
@@ -139,8 +185,9 @@ fn repository() -> PathBuf {
 
 #[test]
 fn projects_run() {
-    // Outside of this repository's workspace.
-    let directory = tempfile::tempdir().unwrap();
+    // Outside of this repository's workspace, in a directory whose name is passed to many programs.
+    let directory = tempfile::Builder::new().prefix("a größe ").tempdir();
+    let directory = directory.unwrap();
     a_new_project_runs(directory.path());
     errors_have_their_places(directory.path());
     samples_run(directory.path());
@@ -284,9 +331,17 @@ fn package(directory: &Path, name: &str, more: &str, libraries: &[&str], files: 
 fn kernels_are_found_where_they_are_linked(directory: &Path) {
     let kernels = [("src/lib.rs", include_str!("programs/linked/kernels.rs"))];
     package(directory, "kernels", "", &["cuda_std"], &kernels);
-    let more = format!("[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n{PROFILE}");
+    let more = format!(
+        "[lib]\ncrate-type = [\"lib\", \"cdylib\"]\n[[bench]]\nname = \"measured\"\nharness = false\n{PROFILE}"
+    );
     let shown =
         "fn main() {\n    println!(\"example: {:?}\", linked::changed([1, 2, 3]).unwrap());\n}\n";
+    // With a kernel of its own.
+    let measured = "use cuda_std::prelude::*;\n\
+        #[kernel]\nfn indices(mut to: PerThread<usize>) { to.each(|i, to| *to = i); }\n\
+        fn main() {\n    cust::init_auto().unwrap();\n    let mut to = [9; 3];\n    \
+        cust::launch((1, 32), indices::args(&mut to)).unwrap();\n    \
+        println!(\"benchmark: {to:?}, {:?}\", linked::changed([1, 2, 3]).unwrap());\n}\n";
     let files = [
         ("src/lib.rs", include_str!("programs/linked/lib.rs")),
         (
@@ -294,6 +349,7 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
             include_str!("programs/linked/integration.rs"),
         ),
         ("examples/shown.rs", shown),
+        ("benches/measured.rs", measured),
     ];
     package(
         directory,
@@ -310,6 +366,9 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
     assert_eq!(passed, 3, "{printed}");
     let printed = cargo(&["run", "--example", "shown"]);
     assert!(printed.contains("example: [9, 11, 13]"), "{printed}");
+    let printed = cargo(&["bench", "--profile", "dev", "--bench", "measured"]);
+    let expected = "benchmark: [0, 1, 2], [9, 11, 13]";
+    assert!(printed.contains(expected), "{printed}");
     let printed = cargo(&["build"]);
     assert!(!printed.contains("error"), "{printed}");
     let library = format!("ctypes.CDLL({:?})", target.join("debug/liblinked.so"));
