@@ -28,6 +28,44 @@ fn host_only(cx: &CodegenCx<'_>) -> &'static str {
     }
 }
 
+/// Returns what kernels use in the place of a function of `std`, which is named in backticks.
+fn substitute(called: &str) -> Option<&'static str> {
+    const SUBSTITUTES: [(&[&str], &str); 6] = [
+        (
+            // The only use of the host by `std`'s maps and sets.
+            &["collections::Hash", "hash::RandomState", "hash::random"],
+            "its hasher has random keys from the host: use a `BTreeMap`, or a fixed hasher, as \
+             in `HashMap::<K, V, BuildHasherDefault<DefaultHasher>>::default()`",
+        ),
+        (
+            &["time::Instant", "time::SystemTime"],
+            "read the device's clock with `cuda_std::time::global_timer`, or measure the launch on \
+             the host",
+        ),
+        (
+            &["thread::sleep"],
+            "suspend a thread of the device with `cuda_std::time::nanosleep`",
+        ),
+        (
+            &["thread::spawn", "thread::scope", "thread::Builder"],
+            "the threads of a launch run the kernel in parallel: launch more of them",
+        ),
+        (
+            &["sync::Mutex", "sync::RwLock", "sync::Condvar"],
+            "the threads of a launch share data through atomics, as in a parameter `&AtomicU32`, \
+             or, within a block, through `#[shared]` memory",
+        ),
+        (
+            &["fs::", "env::", "net::", "process::", "io::Stdin"],
+            "call it on the host, and pass the result to the kernel as an argument",
+        ),
+    ];
+    let called = called.trim_start_matches(['`', '<']);
+    let called = called.strip_prefix("std::")?;
+    let is_called = |(paths, _): &&(&[&str], _)| paths.iter().any(|path| called.starts_with(path));
+    SUBSTITUTES.iter().find(is_called).map(|(_, help)| *help)
+}
+
 /// In a single-source session: reports host-only functionality that the standard library needs, at
 /// the call of the library in other code. Each call is reported once. Returns false if it is other
 /// code that needs the functionality.
@@ -52,18 +90,7 @@ fn in_library<'tcx>(
             format!("it needs {what}, which a GPU does not have"),
         );
         call.add_chain(&mut diag);
-        // The only use of the host by `std`'s maps and sets.
-        let called = call.called.trim_start_matches(['`', '<']);
-        let has_random_keys = ["collections::Hash", "hash::RandomState", "hash::random"]
-            .iter()
-            .any(|path| called.trim_start_matches("std::").starts_with(path));
-        diag.help(match has_random_keys {
-            true => {
-                "its hasher has random keys from the host: use a `BTreeMap`, or a fixed hasher, as \
-                 in `HashMap::<K, V, BuildHasherDefault<DefaultHasher>>::default()`"
-            }
-            false => host_only(cx),
-        });
+        diag.help(substitute(&call.called).unwrap_or_else(|| host_only(cx)));
         diag.emit();
     }
     true

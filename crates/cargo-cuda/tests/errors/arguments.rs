@@ -21,6 +21,11 @@ fn lengths(texts: &[String], mut to: PerThread<u32>) {
 }
 
 #[kernel]
+fn of_vec(xs: &Vec<f32>, mut to: PerThread<f32>) {
+    to.each(|i, to| *to = xs[i]);
+}
+
+#[kernel]
 fn length(text: &str, mut to: PerThread<u32>) {
     to.each(|_, to| *to = text.len() as u32);
 }
@@ -46,7 +51,7 @@ fn map<T: Copy>(f: impl Fn(T) -> T + Copy, mut to: PerThread<T>) {
 }
 
 fn main() {
-    let (xs, mut ys, mut ns) = (vec![0.0; 4], vec![0.0f32; 4], vec![0u32; 4]);
+    let (mut xs, mut ys, mut ns) = (vec![0.0; 4], vec![0.0f32; 4], vec![0u32; 4]);
 
     // Number.
     let _ = scale::args(&xs, 1.0);
@@ -68,6 +73,9 @@ fn main() {
     //~^ ERROR `&[u8; 4]` cannot be passed to a kernel's parameter `&str`
     let _ = lengths::args(&[String::new()], &mut ns);
     //~^ ERROR `String` cannot be copied to a device: it is not `DeviceCopy`
+    let _ = of_vec::args(&xs, &mut ys);
+    //~^ ERROR `Vec<f32>` cannot be copied to a device: it is not `DeviceCopy`
+    //~| NOTE a kernel takes a `Vec<T>` as `&[T]`, and a `String` as `&str`
     let _ = counted::args(&Rc::new(1), &mut ns);
     //~^ ERROR `Rc<u32>` cannot be copied to a device: it is not `DeviceCopy`
     let _ = optional::args(Some(&1), &mut ns);
@@ -82,6 +90,10 @@ fn main() {
     let _ = count::args(&1u32);
     //~^ ERROR `&u32` cannot be passed to a kernel's parameter
     //~| HELP consider changing this borrow's mutability
+
+    let _ = scale::args(&mut xs, 1.0, &mut ys);
+    //~^ ERROR a `&mut` of `f32` cannot be passed to a kernel's parameter that is a shared reference
+    //~| NOTE pass `&` for a parameter that the kernel only reads
 
     // Closures.
     let _ = map::args(|x: f32| x, &mut ns);
