@@ -27,9 +27,14 @@ macro_rules! programs {
 // Those of `crates/cargo-cuda/tests/programs` and of `examples/single_source` run in the tests of
 // `cargo-cuda`.
 programs! {
+    fractal
     heat
+    hue
     kmeans
     launch_costs
+    nearest
+    pi
     ray
+    terrain
     words
 }
