@@ -41,7 +41,7 @@ fn draw<T: Number>(mut to: PerThread<u32>) {
     to.each(|i, to| *to = escape((T::scaled(i % SIZE, SIZE), T::scaled(i / SIZE, SIZE))));
 }
 
-fn mandelbrot<T: Number>() -> Vec<u32> {
+fn mandelbrot<T: Number + 'static>() -> Vec<u32> {
     let mut image = vec![0; SIZE * SIZE];
     cust::launch((7, 256), draw::<T>::args(&mut image)).unwrap();
     image
