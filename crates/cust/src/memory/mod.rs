@@ -51,10 +51,10 @@ use crate::error::{CudaResult, Error};
 
 pub use bytemuck::Zeroable;
 pub use copy::{AsyncCopyDestination, CopyDestination};
-#[doc(hidden)]
-pub use cust_core::layout;
 #[cfg(feature = "bytemuck")]
 pub use cust_core::Plain;
+#[doc(hidden)]
+pub use cust_core::layout;
 pub use cust_core::traits::DeviceCopy;
 pub use cust_derive::DeviceCopy;
 pub use device_box::DeviceBox;
