@@ -21,12 +21,14 @@ use core::ops::{Deref, DerefMut};
 /// use bytemuck::{Pod, TransparentWrapper, Zeroable};
 /// use cust_core::{DeviceCopy, Plain};
 ///
-/// // A type of another crate.
-/// #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+/// // A type of another crate, which implements `Pod`.
+/// #[derive(Clone, Copy)]
 /// #[repr(C)]
 /// struct Rgb {
 ///     channels: [u8; 3],
 /// }
+/// # unsafe impl Zeroable for Rgb {}
+/// # unsafe impl Pod for Rgb {}
 ///
 /// fn copied<T: DeviceCopy>(values: &[T]) -> usize {
 ///     size_of_val(values)
