@@ -8,7 +8,7 @@
 //!
 //! A shift and an `or` compute the same value, because the bits above a loaded part are zero.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::dead::visit_operand;
 use crate::rewrite::{bodies, registers, replace, step};
@@ -19,7 +19,7 @@ use crate::{Instruction, Module, Operand, Statement, Type};
 pub fn replace_bfi(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for body in bodies(module) {
-        let mut parts = HashMap::new();
+        let mut parts = HashMap::default();
         find_parts(body, &mut parts);
         let parts: HashSet<&str> = parts
             .into_iter()

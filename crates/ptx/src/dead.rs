@@ -2,7 +2,7 @@
 //! functions, variables and declarations. libnvvm keeps every function of a module in its output,
 //! and load time and the emulator's decoding time grow with the output.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::stack::RECORD_PREFIX;
 use crate::{
@@ -31,7 +31,7 @@ pub struct Removed {
 pub fn remove_dead(module: &mut Module<'_>, keep: &[&str]) -> Removed {
     let live = reachable(module, keep);
     let mut removed = Removed::default();
-    let mut dropped_labels = HashSet::new();
+    let mut dropped_labels = HashSet::default();
     module.items.retain(|item| match item {
         Item::Function(function) if !live.contains(function.name) => {
             match &function.body {
@@ -101,7 +101,7 @@ pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Rem
 /// Returns the names of the reachable items.
 fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
     // A name may have several items: a forward declaration and a definition.
-    let mut items: HashMap<&str, Vec<&Item>> = HashMap::new();
+    let mut items: HashMap<&str, Vec<&Item>> = HashMap::default();
     let mut pending = Vec::new();
     for item in &module.items {
         let name = match item {
@@ -115,7 +115,7 @@ fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
         }
         items.entry(name).or_default().push(item);
     }
-    let mut live = HashSet::new();
+    let mut live = HashSet::default();
     while let Some(name) = pending.pop() {
         if !live.insert(name) {
             continue;

@@ -10,7 +10,7 @@
 //! that report an index out of bounds, a plain message and the like. Panics with formatted messages
 //! remain calls.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::dead::visit_operand;
 use crate::optimize::Names;
@@ -47,7 +47,7 @@ pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
             let mut kernel = Kernel {
                 candidates: &candidates,
                 names,
-                inlined: HashMap::new(),
+                inlined: HashMap::default(),
                 pending: Vec::new(),
                 registers: Vec::new(),
                 count: 0,
@@ -73,7 +73,7 @@ struct Candidate<'a> {
 
 /// Returns the functions that do not return, and call only such functions.
 fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
-    let mut candidates = HashMap::new();
+    let mut candidates = HashMap::default();
     for item in &module.items {
         if let Item::Function(function) = item
             && let Some(candidate) = candidate(function)
@@ -188,7 +188,7 @@ fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
     let Statement::Block(block) = statement else {
         return None;
     };
-    let mut stored: HashMap<&str, Operand<'a>> = HashMap::new();
+    let mut stored: HashMap<&str, Operand<'a>> = HashMap::default();
     let mut found = None;
     for statement in block {
         match statement {
@@ -339,7 +339,7 @@ impl<'a> Kernel<'_, 'a> {
     /// the target of a branch.
     fn renamed(&mut self, body: &[Statement<'a>]) -> HashMap<&'a str, &'a str> {
         let mut declarations = Vec::new();
-        let mut labels = HashSet::new();
+        let mut labels = HashSet::default();
         for statement in body {
             match statement {
                 Statement::Registers(registers) => {
@@ -359,7 +359,7 @@ impl<'a> Kernel<'_, 'a> {
             });
             found.map(|&(ty, ..)| ty)
         };
-        let mut renamed = HashMap::new();
+        let mut renamed = HashMap::default();
         for statement in body {
             instructions(statement, &mut |it| {
                 let guard = it.guard.map(|guard| Operand::Name(guard.register));
@@ -384,7 +384,7 @@ impl<'a> Kernel<'_, 'a> {
 
 /// Returns the names that a block declares.
 fn declared<'a>(block: &[Statement<'a>]) -> HashSet<&'a str> {
-    let mut names = HashSet::new();
+    let mut names = HashSet::default();
     for statement in block {
         match statement {
             Statement::Registers(registers) => {
@@ -409,7 +409,7 @@ fn bits(ty: Type) -> Type {
 /// Returns a body in which jumps to inlined functions are calls again, without the copies of the
 /// functions, and the names of these functions.
 pub(crate) fn with_calls<'a>(body: &[Statement<'a>]) -> (Vec<Statement<'a>>, HashSet<&'a str>) {
-    let mut functions = HashSet::new();
+    let mut functions = HashSet::default();
     let mut result = Vec::with_capacity(body.len());
     for statement in body {
         match statement {
@@ -524,7 +524,7 @@ mod tests {
             _ => None,
         });
         let (body, functions) = with_calls(body.unwrap());
-        assert_eq!(functions, HashSet::from(["bounds"]));
+        assert_eq!(functions, HashSet::from_iter(["bounds"]));
         let calls = body.iter().filter(|it| matches!(it, Statement::Block(_)));
         assert_eq!(calls.count(), 2);
     }

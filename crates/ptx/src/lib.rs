@@ -21,6 +21,7 @@ mod ast;
 mod bfi_workaround;
 mod dead;
 mod frames;
+mod hash;
 mod inline_panics;
 mod join;
 mod lexer;
@@ -40,11 +41,11 @@ mod survey;
 mod whole_program;
 mod write;
 
+use crate::hash::HashSet;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
 pub use dead::{Removed, keep_entries, remove_dead};
 pub use frames::frames;
-use std::collections::HashSet;
 
 use inline_panics::inline_panics;
 pub use join::join;
@@ -143,7 +144,7 @@ pub fn finish(
     }
     remove_dead(&mut module, keep);
     let limited = match purpose {
-        Purpose::Debugging | Purpose::Plain => HashSet::new(),
+        Purpose::Debugging | Purpose::Plain => HashSet::default(),
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
     };
     widen_narrow(&mut module);

@@ -12,7 +12,7 @@
 //! code with nothing to preserve. The kernels of `benches` have the same number of registers or
 //! fewer; without the `exit`, the hot path would have to preserve its registers across the call.
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 
 use crate::{Directive, Function, Instruction, Item, Module, Operand, Statement};
 
@@ -21,7 +21,7 @@ const NO_RETURN: &str = "noreturn";
 /// Makes calls of functions that do not return end with `exit`. Returns the number of such calls.
 /// External functions keep their `.noreturn`: those of the driver end the whole launch.
 pub fn exit_after_panics(module: &mut Module<'_>) -> usize {
-    let mut names = HashSet::new();
+    let mut names = HashSet::default();
     for item in &module.items {
         if let Item::Function(function) = item
             && function.body.is_some()
@@ -39,7 +39,7 @@ pub fn exit_after_panics(module: &mut Module<'_>) -> usize {
             function.directives.retain(|it| !is_no_return(it));
         }
         if let Some(body) = &mut function.body {
-            rewrite(body, &names, &mut HashSet::new(), &mut count);
+            rewrite(body, &names, &mut HashSet::default(), &mut count);
         }
     }
     count

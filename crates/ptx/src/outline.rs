@@ -4,7 +4,7 @@
 //!
 //! [`Module::parse`]: crate::Module::parse
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 use std::ops::Range;
 
 use crate::lexer::{Kind, Lexer, Token};
@@ -178,7 +178,7 @@ pub fn keep_bodies(ptx: &str, keep: impl Fn(&str) -> bool) -> String {
     // Replacements of byte ranges.
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
     let mut functions: Vec<Outline> = Vec::new();
-    let mut declared = HashSet::new();
+    let mut declared = HashSet::default();
     let mut at = 0;
     while at < tokens.len() {
         let linkage = matches!(text(at), ".visible" | ".weak" | ".extern" | ".common");

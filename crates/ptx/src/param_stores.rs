@@ -9,7 +9,7 @@
 //!
 //! The pass moves both before the first store.
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 
 use crate::dead::visit_operand;
 use crate::rewrite::bodies;
@@ -20,7 +20,7 @@ use crate::{Instruction, Module, Operand, Statement};
 pub fn gather_param_stores(module: &mut Module<'_>) -> usize {
     let mut count = 0;
     for body in bodies(module) {
-        let mut targets = HashSet::new();
+        let mut targets = HashSet::default();
         find_targets(body, &mut targets);
         gather(body, &targets, &mut count);
     }
@@ -61,7 +61,7 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
                 run = None;
             }
             Statement::Instruction(instruction) if is_store(instruction) => {
-                let (first, stored) = run.get_or_insert_with(|| (index, HashSet::new()));
+                let (first, stored) = run.get_or_insert_with(|| (index, HashSet::default()));
                 for operand in &instruction.operands {
                     visit_operand(operand, &mut |name| {
                         stored.insert(name);
@@ -73,7 +73,7 @@ fn gather<'a>(body: &mut [Statement<'a>], targets: &HashSet<&'a str>, count: &mu
             }
             Statement::Instruction(instruction) => {
                 // The stored registers must not change before the store.
-                let mut changed = HashSet::new();
+                let mut changed = HashSet::default();
                 // An address as first operand is read, not written.
                 if let Some(result) = instruction.operands.first()
                     && !matches!(result, Operand::Address(..))

@@ -2,7 +2,7 @@
 //! addresses. libnvvm writes them for its own variables, but not for those in module-level PTX,
 //! which precedes all functions.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::ast::{Function, Item, Module};
 use crate::dead::visit_init;
@@ -14,7 +14,7 @@ pub fn declare_functions(module: &mut Module<'_>) {
         _ => None,
     });
     let functions: HashMap<&str, &Function<'_>> = functions.collect();
-    let mut known = HashSet::new();
+    let mut known = HashSet::default();
     let mut missing = Vec::new();
     for (index, item) in module.items.iter().enumerate() {
         match item {

@@ -1,7 +1,7 @@
 //! Facts about the functions of a module, for tools: what a kernel reaches, its shared memory, its
 //! locations in the source, and its accesses to local memory.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::dead::{visit_function, visit_operand, visit_variable};
 use crate::{
@@ -44,9 +44,9 @@ impl<'m, 'a> Survey<'m, 'a> {
     /// Reads a module.
     pub fn new(module: &'m Module<'a>) -> Survey<'m, 'a> {
         let mut survey = Survey {
-            functions: HashMap::new(),
-            variables: HashMap::new(),
-            files: HashMap::new(),
+            functions: HashMap::default(),
+            variables: HashMap::default(),
+            files: HashMap::default(),
         };
         for item in &module.items {
             match item {
@@ -95,7 +95,7 @@ impl<'m, 'a> Survey<'m, 'a> {
         function: &'m Function<'a>,
         enter: impl Fn(&Function<'a>) -> bool,
     ) -> (Vec<&'m Function<'a>>, Vec<&'m Variable<'a>>) {
-        let mut seen = HashSet::from([function.name]);
+        let mut seen = HashSet::from_iter([function.name]);
         let (mut functions, mut variables) = (vec![function], Vec::new());
         let mut pending = vec![function.name];
         while let Some(name) = pending.pop() {
@@ -175,7 +175,7 @@ impl<'m, 'a> Survey<'m, 'a> {
     fn chain(&self, locs: &Locs<'_, 'a>, loc: &Loc<'a>) -> Vec<Location> {
         let mut at = (loc.file, loc.line, loc.column);
         let mut inlined = loc.inlined;
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut chain = Vec::new();
         loop {
             let (file, line, column) = at;
@@ -287,7 +287,7 @@ impl<'s, 'a> Locs<'s, 'a> {
     fn new(body: &'s [Statement<'a>]) -> Locs<'s, 'a> {
         let mut all = Vec::new();
         each_loc(body, &mut |loc| all.push(loc));
-        let mut inlined = HashMap::new();
+        let mut inlined = HashMap::default();
         for loc in &all {
             inlined
                 .entry((loc.file, loc.line, loc.column))
@@ -328,7 +328,7 @@ fn constant_addresses<'a>(
     steps: &[(&Instruction<'a>, Option<&Loc<'a>>)],
     body: &[Statement<'a>],
 ) -> HashSet<&'a str> {
-    let mut written: HashMap<&str, u32> = HashMap::new();
+    let mut written: HashMap<&str, u32> = HashMap::default();
     for (instruction, _) in steps {
         if let Some(result) = instruction.operands.first()
             && !matches!(result, Operand::Address(..))

@@ -14,7 +14,7 @@
 //! functions are linked; panics and their formatting do not count. Kernels whose functions are
 //! inlined have few such statements or none, at most 100 in the examples and tests.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use crate::lexer::{Kind, Lexer, Token};
 
@@ -55,8 +55,8 @@ fn statements_in_functions(ptx: &str) -> Option<usize> {
         ptx,
         lexer: Lexer::new(ptx),
     };
-    let mut bodies: HashMap<&str, Body> = HashMap::new();
-    let mut variables: HashMap<&str, HashSet<&str>> = HashMap::new();
+    let mut bodies: HashMap<&str, Body> = HashMap::default();
+    let mut variables: HashMap<&str, HashSet<&str>> = HashMap::default();
     loop {
         match reader.next()? {
             (Kind::Eof, _) => break,

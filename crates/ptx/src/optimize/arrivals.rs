@@ -6,7 +6,7 @@
 //! and shared memory waits after it was read. The library cannot know that no thread exits before
 //! the call, that the call is the first one, or that nothing follows.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
@@ -54,7 +54,7 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
             }
         }
     }
-    let mut known = HashMap::new();
+    let mut known = HashMap::default();
     for (_, count) in &folded {
         let value = match count.barrier {
             Some(_) => Integer::unsigned(threads),
@@ -94,7 +94,7 @@ fn outcomes<'a>(
     single: &HashMap<&'a str, Instruction<'a>>,
     known: &HashMap<&'a str, Integer>,
 ) -> HashMap<&'a str, bool> {
-    let mut outcomes = HashMap::new();
+    let mut outcomes = HashMap::default();
     for (&predicate, it) in single {
         if let ("setp", [relation @ ("eq" | "ne"), "s32" | "u32" | "b32"], None) =
             (it.opcode, &it.modifiers[..], it.guard)
@@ -285,13 +285,13 @@ impl<'g, 'a> Paths<'g, 'a> {
     fn new(graph: &'g Graph<'a>) -> Paths<'g, 'a> {
         let mut paths = Paths {
             graph,
-            single: HashMap::new(),
+            single: HashMap::default(),
             predecessors: graph.predecessors(),
-            repeated: HashSet::new(),
-            uniform: HashSet::new(),
+            repeated: HashSet::default(),
+            uniform: HashSet::default(),
         };
         let mut flow = DiGraphMap::<Id, ()>::new();
-        let mut writers = HashMap::<&str, (u32, Id)>::new();
+        let mut writers = HashMap::<&str, (u32, Id)>::default();
         for &id in &graph.order {
             for to in graph.blocks[id].end.targets() {
                 flow.add_edge(id, to, ());
@@ -315,7 +315,7 @@ impl<'g, 'a> Paths<'g, 'a> {
             }
         }
         paths.single.retain(|name, _| writers[name].0 == 1);
-        let mut known = HashMap::new();
+        let mut known = HashMap::default();
         for &id in &graph.order {
             if let End::Branch(guard, ..) = &graph.blocks[id].end
                 && !paths.repeated.contains(&id)
@@ -362,13 +362,13 @@ impl<'g, 'a> Paths<'g, 'a> {
     /// Returns the blocks that run before `id` or instead of it in a launch in which a thread of the
     /// block reaches `id`.
     fn before(&self, id: Id) -> HashSet<Id> {
-        let mut leads = HashSet::from([id]);
+        let mut leads = HashSet::from_iter([id]);
         let mut left = vec![id];
         while let Some(id) = left.pop() {
             left.extend(self.predecessors[id].iter().filter(|&&id| leads.insert(id)));
         }
         let mut left = vec![self.graph.order[0]];
-        let mut before = HashSet::new();
+        let mut before = HashSet::default();
         while let Some(each) = left.pop() {
             if each == id || !before.insert(each) {
                 continue;
@@ -476,7 +476,7 @@ impl<'g, 'a> Paths<'g, 'a> {
                 &body[..index]
             },
         )];
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         while let Some((id, statements)) = left.pop() {
             let mut all = Vec::new();
             for statement in statements {

@@ -7,7 +7,8 @@
 //! of extents, the kernel's test demands that the product is at most the length of the slice, and
 //! the comparison of each thread is removed. Indices also need only 32 bits then.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::check_of;
@@ -147,7 +148,7 @@ pub(super) fn prove<'a>(
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
     let (mut proven, small) = analyze(graph, special, &single);
-    let mut counts: HashMap<(Product<'a>, &'a str), usize> = HashMap::new();
+    let mut counts: HashMap<(Product<'a>, &'a str), usize> = HashMap::default();
     for each in &proven {
         *counts
             .entry((each.product.clone(), each.length))
@@ -263,7 +264,8 @@ fn analyze<'a>(
 ) -> (Vec<Proven<'a>>, Vec<(&'a str, Product<'a>)>) {
     let region = Region::new(graph, special);
     let mut starts = region.facts(graph, special);
-    let mut states: HashMap<Id, Known<'a>> = HashMap::from([(special.first, Known::default())]);
+    let mut states: HashMap<Id, Known<'a>> =
+        HashMap::from_iter([(special.first, Known::default())]);
     let (mut proven, mut small) = (Vec::new(), Vec::new());
     for &id in region.order() {
         let Some(mut known) = states.remove(&id) else {
@@ -633,7 +635,7 @@ impl<'a> Known<'a> {
         registers.sort_unstable();
         registers.dedup();
         let mut choices: Vec<Vec<Polynomial<'a>>> = Vec::new();
-        let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::new();
+        let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::default();
         for &register in &registers {
             let (low, high) = facts.range(&Operand::Name(register))?;
             if low < 0 {

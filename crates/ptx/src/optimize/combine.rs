@@ -5,7 +5,7 @@
 //! conditions at the first check, as far as they do not depend on loads in between, and branches
 //! once if any check fails: to a copy of the original code, which runs up to the failing check.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
@@ -100,15 +100,15 @@ fn early<'a>(
     row: &[(Id, Check<'a>)],
 ) -> (HashSet<&'a str>, Vec<usize>) {
     let definitions = definitions(graph, cold);
-    let mut writes: HashMap<&str, u32> = HashMap::new();
+    let mut writes: HashMap<&str, u32> = HashMap::default();
     graph.visit(row[1..].iter().map(|&(id, _)| id), &mut |it| {
         results(it, &mut |name| *writes.entry(name).or_default() += 1);
     });
     // The registers that the row has read so far, or the panics of its checks.
-    let mut read = HashSet::from([row[0].1.register]);
+    let mut read = HashSet::from_iter([row[0].1.register]);
     used_from(graph, row[0].1.fails, &mut read);
-    let mut early = HashSet::new();
-    let mut late = HashSet::new();
+    let mut early = HashSet::default();
+    let mut late = HashSet::default();
     let mut computations: Vec<&Instruction<'a>> = Vec::new();
     let mut chosen = Vec::new();
     for (index, &(id, check)) in row.iter().enumerate().skip(1) {
@@ -164,7 +164,7 @@ fn copy<'a>(
     moved: &HashSet<&'a str>,
 ) -> Id {
     let comparisons = comparisons(graph, cold, row, moved);
-    let mut used = HashSet::new();
+    let mut used = HashSet::default();
     let mut next = None;
     for &(id, check) in row.iter().rev() {
         used_from(graph, check.fails, &mut used);
@@ -236,7 +236,7 @@ fn comparisons<'a>(
     let definitions = definitions(graph, cold);
     let single = |name: &str| definitions.get(name) == Some(&1);
     let statements = || row.iter().flat_map(|&(id, _)| &graph.blocks[id].body);
-    let mut written = HashSet::new();
+    let mut written = HashSet::default();
     for statement in statements() {
         instructions(statement, &mut |it| {
             results(it, &mut |name| _ = written.insert(name));
@@ -247,7 +247,7 @@ fn comparisons<'a>(
         Operand::Integer(_) => true,
         _ => false,
     };
-    let mut found = HashMap::new();
+    let mut found = HashMap::default();
     for statement in statements() {
         if let Statement::Instruction(it) = statement
             && let Some(comparison) = Comparison::of(it, true)
@@ -321,7 +321,7 @@ fn compare_again<'a>(
 
 /// Adds the registers that a cold block and its successors read.
 fn used_from<'a>(graph: &Graph<'a>, from: Id, used: &mut HashSet<&'a str>) {
-    let mut seen = HashSet::from([from]);
+    let mut seen = HashSet::from_iter([from]);
     let mut left = vec![from];
     while let Some(id) = left.pop() {
         let block = &graph.blocks[id];

@@ -4,7 +4,7 @@
 //! from 16 bits, and ptxas converts a byte that `and`, `shr` or `bfe` extracts as a byte: a slower
 //! unit does either. ptxas does not see that `prmt` extracts a byte.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::flow::Graph;
 use super::instructions::{instructions, results};

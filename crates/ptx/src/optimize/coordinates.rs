@@ -6,7 +6,8 @@
 //! this pass tests that, and threads with another index start over in the original. What depends on
 //! the index then has a range, for `bounds` and `narrow`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, results};
@@ -90,7 +91,7 @@ fn converted_in<'a>(
     single: &HashMap<&'a str, Instruction<'a>>,
 ) -> Vec<Converted<'a>> {
     let mut found = Vec::new();
-    let mut places: HashMap<&'a str, usize> = HashMap::new();
+    let mut places: HashMap<&'a str, usize> = HashMap::default();
     for (place, statement) in graph.blocks[id].body.iter().enumerate() {
         let Statement::Instruction(it) = statement else {
             continue;
@@ -155,7 +156,7 @@ fn extents_of<'a>(
 ) -> HashMap<&'a str, &'a str> {
     // The indices that registers are a number away from.
     let mut near: HashMap<&'a str, &'a str> = (all.iter()).map(|it| (it.index, it.index)).collect();
-    let mut extents = HashMap::new();
+    let mut extents = HashMap::default();
     // Sums may be in any order.
     for _ in 0..2 {
         graph.visit(blocks.iter().copied(), &mut |it| match (
@@ -229,7 +230,7 @@ fn is_preceded_by_effect(
         }
         found
     };
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut left = predecessors[id].clone();
     while let Some(id) = left.pop() {
         if seen.insert(id) {

@@ -1,6 +1,6 @@
 //! The number of iterations of loops, and the ranges of their counters.
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 
 use super::flow::{End, Graph, Id};
 use super::loops::{Comparison, Counter, Loop, Relation, Step, Which};
@@ -310,7 +310,7 @@ pub(super) fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool
     if block == each.header || block == each.latch {
         return true;
     }
-    let mut seen = HashSet::from([block, each.header]);
+    let mut seen = HashSet::from_iter([block, each.header]);
     let mut pending = vec![each.header];
     while let Some(id) = pending.pop() {
         if id == each.latch {

@@ -8,7 +8,7 @@
 //! [`unroll`] runs several iterations of such a loop at once if their loads do not depend on the
 //! results of divisions, and [`start_loads`] moves the loads of a block before its divisions.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
@@ -117,7 +117,7 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
         enough = graph.and(names, &mut test, [enough, below]);
     }
 
-    let mut now: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut now: HashMap<&'a str, &'a str> = HashMap::default();
     let mut body = Vec::new();
     for _ in 0..iterations {
         for &id in &row {
@@ -201,7 +201,7 @@ fn iterations<'a>(graph: &Graph<'a>, row: &[Id]) -> Option<usize> {
         return None;
     }
     // The registers with results of loads or divisions, in any iteration.
-    let mut delayed: HashSet<&'a str> = HashSet::new();
+    let mut delayed: HashSet<&'a str> = HashSet::default();
     loop {
         let before = delayed.len();
         graph.visit(row.iter().copied(), &mut |it| {
@@ -229,7 +229,7 @@ fn iterations<'a>(graph: &Graph<'a>, row: &[Id]) -> Option<usize> {
 
 /// Returns the registers that an iteration, or code after the loop, may read before it writes them.
 fn needed<'a>(graph: &Graph<'a>, each: &Loop<'a>, row: &[Id]) -> HashSet<&'a str> {
-    let (mut needed, mut written) = (HashSet::new(), HashSet::new());
+    let (mut needed, mut written) = (HashSet::default(), HashSet::default());
     graph.visit(row.iter().copied(), &mut |it| {
         sources(it, &mut |name| {
             if !written.contains(name) {
@@ -387,10 +387,10 @@ impl<'a> Lines<'a> {
 /// cache lines than `near`, and the instructions that compute their addresses.
 fn movable<'a>(row: &[(Id, usize, &Instruction<'a>)], mut near: Lines<'a>) -> Vec<usize> {
     // For each register, the last instruction that writes it.
-    let mut writers: HashMap<&str, usize> = HashMap::new();
+    let mut writers: HashMap<&str, usize> = HashMap::default();
     // For each instruction that can move, those in the row that it depends on.
     let mut needs: Vec<Option<Vec<usize>>> = Vec::with_capacity(row.len());
-    let mut moved: HashSet<usize> = HashSet::new();
+    let mut moved: HashSet<usize> = HashSet::default();
     let (mut effects, mut size) = (false, 0);
     for (index, &(_, _, it)) in row.iter().enumerate() {
         let load = is_load(it) && (is_constant(it) || !effects);
@@ -419,7 +419,7 @@ fn movable<'a>(row: &[(Id, usize, &Instruction<'a>)], mut near: Lines<'a>) -> Ve
         needs.push(own);
     }
     // An instruction must not pass another that uses its result's register.
-    let (mut read, mut written) = (HashSet::new(), HashSet::new());
+    let (mut read, mut written) = (HashSet::default(), HashSet::default());
     for (index, &(_, _, it)) in row.iter().enumerate() {
         if moved.contains(&index) {
             let mut passes = true;

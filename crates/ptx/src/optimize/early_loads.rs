@@ -6,7 +6,7 @@
 //! overlap with both: each gets a predicate of its own that its index is below the length, so it is
 //! in bounds whatever the outcome of the test or of the check.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{is_parameter, is_pure, results, sources};
@@ -60,7 +60,7 @@ pub(super) fn start<'a>(
         return;
     }
     let mut found: Vec<(Id, usize, Element<'a>)> = Vec::new();
-    let mut inside: HashMap<&'a str, (Id, usize)> = HashMap::new();
+    let mut inside: HashMap<&'a str, (Id, usize)> = HashMap::default();
     let mut size = 0;
     'blocks: for &id in &blocks {
         for (place, statement) in graph.blocks[id].body.iter().enumerate() {
@@ -130,9 +130,9 @@ pub(super) fn start_before_checks<'a>(
                 _ => check_of(graph, &shape.cold, to).map(|check| check.passes),
             };
         }
-        let (mut found, mut inside) = (Vec::new(), HashMap::new());
+        let (mut found, mut inside) = (Vec::new(), HashMap::default());
         let mut size = 0;
-        let mut indices: HashSet<Element<'a>> = HashSet::new();
+        let mut indices: HashSet<Element<'a>> = HashSet::default();
         'chain: for &block in &chain {
             for (place, statement) in graph.blocks[block].body.iter().enumerate() {
                 let it = match statement {
@@ -169,13 +169,13 @@ fn depends_on_load<'a>(
     block: Id,
     register: &'a str,
 ) -> bool {
-    let mut loaded: HashSet<&'a str> = HashSet::new();
+    let mut loaded: HashSet<&'a str> = HashSet::default();
     graph.visit([block], &mut |it| {
         if it.opcode == "ld" && it.modifiers.starts_with(&["global"]) {
             results(it, &mut |name| _ = loaded.insert(name));
         }
     });
-    let (mut pending, mut seen) = (vec![register], HashSet::from([register]));
+    let (mut pending, mut seen) = (vec![register], HashSet::from_iter([register]));
     while let Some(name) = pending.pop() {
         if loaded.contains(name) {
             return true;
@@ -235,7 +235,7 @@ fn hoist<'a>(
         }
     }
     let mut body = std::mem::take(&mut graph.blocks[to].body);
-    let mut predicates: HashMap<Element<'a>, &'a str> = HashMap::new();
+    let mut predicates: HashMap<Element<'a>, &'a str> = HashMap::default();
     for &id in blocks {
         let mut stay = Vec::new();
         for (place, statement) in std::mem::take(&mut graph.blocks[id].body)

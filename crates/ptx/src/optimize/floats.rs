@@ -4,7 +4,7 @@
 //! integer is mostly compared with a length, or limited by one: then a conversion that saturates at
 //! 2³² - 1 has the same effect, since lengths are smaller in the copy.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::flow::Graph;
 use super::names::Names;

@@ -1,6 +1,7 @@
 //! Converts a function's body to a control flow graph, and back.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::instructions::instructions;
 use super::names::Names;
@@ -93,7 +94,7 @@ impl<'a> Graph<'a> {
         no_return: &HashSet<&'a str>,
         names: &'a Names,
     ) -> Option<Graph<'a>> {
-        let mut labels = HashSet::new();
+        let mut labels = HashSet::default();
         for statement in body {
             match statement {
                 Statement::Instruction(instruction) => labels.extend(branch_target(instruction)),
@@ -114,13 +115,13 @@ impl<'a> Graph<'a> {
             declarations: Vec::new(),
             blocks: Vec::new(),
             order: Vec::new(),
-            types: HashMap::new(),
+            types: HashMap::default(),
             fresh: Vec::new(),
         };
         let mut open: Option<(&'a str, Vec<Statement<'a>>)> = Some((names.label(), Vec::new()));
         // Terminators refer to labels until all blocks are known.
         let mut ends: Vec<RawEnd<'a>> = Vec::new();
-        let mut switches: HashMap<&'a str, &Vec<&'a str>> = HashMap::new();
+        let mut switches: HashMap<&'a str, &Vec<&'a str>> = HashMap::default();
         for statement in body {
             match statement {
                 Statement::Registers(registers) => {
@@ -397,7 +398,7 @@ impl<'a> Graph<'a> {
 
     /// Removes the blocks that no path from the first one reaches.
     pub fn remove_unreachable(&mut self) {
-        let mut reached = HashSet::from([self.order[0]]);
+        let mut reached = HashSet::from_iter([self.order[0]]);
         let mut left = vec![self.order[0]];
         while let Some(id) = left.pop() {
             let targets = self.blocks[id].end.targets();

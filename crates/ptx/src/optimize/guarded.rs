@@ -7,7 +7,7 @@
 //! left are conditional accesses without control flow to panics, which ptxas turns into predicated
 //! instructions.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, instructions, is_pure, results, sources};
@@ -206,8 +206,8 @@ fn early<'a>(
     literals: &[(Vec<Literal<'a>>, Literal<'a>)],
 ) -> Option<HashSet<&'a str>> {
     let definitions = definitions(graph, cold);
-    let mut writers: HashMap<&'a str, &Instruction<'a>> = HashMap::new();
-    let mut fixed = HashSet::new();
+    let mut writers: HashMap<&'a str, &Instruction<'a>> = HashMap::default();
+    let mut fixed = HashSet::default();
     for &id in &blocks[1..] {
         for statement in &graph.blocks[id].body {
             let single = matches!(statement, Statement::Instruction(_));
@@ -222,7 +222,7 @@ fn early<'a>(
             });
         }
     }
-    let mut needed = HashSet::new();
+    let mut needed = HashSet::default();
     let mut left: Vec<&'a str> = Vec::new();
     for (reached, passes) in literals {
         left.extend(

@@ -5,7 +5,7 @@
 //! unsigned number, a negative difference is greater than any length, so the second branch
 //! suffices. LLVM does not know that `row` is small enough for this to hold.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::definitions;
 use super::flow::{End, Graph, Id};
@@ -25,7 +25,7 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
     let mut known = region.facts(graph, special);
     let predecessors = graph.predecessors();
     let definitions = definitions(graph, &graph.cold());
-    let mut sums = HashMap::from([(special.first, Sums::default())]);
+    let mut sums = HashMap::from_iter([(special.first, Sums::default())]);
     let mut implied = Vec::new();
     for &id in region.order() {
         let (Some(mut own), Some(mut facts)) = (sums.remove(&id), known.remove(&id)) else {

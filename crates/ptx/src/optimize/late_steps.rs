@@ -4,7 +4,7 @@
 //! that copy has branches, the step is not in the block that the loop's condition is in, where
 //! [`Loop::counters`] finds counters.
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 
 use super::counts::always_runs;
 use super::flow::{End, Graph, Id};
@@ -66,7 +66,7 @@ fn is_free(graph: &Graph<'_>, live: &Liveness<'_>, each: &Loop<'_>, block: Id, a
         results(it, &mut |name| register = name);
     });
     let mut is_read = reads(graph, block, at + 1, register);
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut pending = vec![block];
     while let Some(id) = pending.pop() {
         for to in graph.blocks[id].end.targets() {

@@ -1,6 +1,6 @@
 //! Which registers are live where.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{has_result, instructions, is_parameter, is_pure, results, sources};
@@ -13,7 +13,7 @@ pub(super) struct Liveness<'a>(HashMap<Id, HashSet<&'a str>>);
 impl<'a> Liveness<'a> {
     /// Computes the liveness in blocks. Blocks outside read no register.
     pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Liveness<'a> {
-        let mut live = Liveness(HashMap::new());
+        let mut live = Liveness(HashMap::default());
         loop {
             let mut changed = false;
             for &id in blocks.iter().rev() {
@@ -44,7 +44,7 @@ impl<'a> Liveness<'a> {
         visit: &mut impl FnMut(usize, &HashSet<&'a str>),
     ) -> HashSet<&'a str> {
         let block = &graph.blocks[id];
-        let mut now: HashSet<&'a str> = HashSet::new();
+        let mut now: HashSet<&'a str> = HashSet::default();
         for to in block.end.targets() {
             now.extend(self.0.get(&to).into_iter().flatten());
         }
@@ -101,7 +101,7 @@ fn is_dead(it: &Instruction<'_>, live: &HashSet<&str>) -> bool {
 pub(super) fn remove_dead(graph: &mut Graph<'_>, blocks: &[Id]) {
     let live = Liveness::new(graph, blocks);
     for &id in blocks {
-        let mut dead = HashSet::new();
+        let mut dead = HashSet::default();
         live.before(graph, id, &mut |index, after| {
             if let Statement::Instruction(it) = &graph.blocks[id].body[index]
                 && is_dead(it, after)
@@ -152,7 +152,7 @@ pub(super) struct Uniform<'a>(HashSet<&'a str>);
 impl<'a> Uniform<'a> {
     /// Finds the uniform registers in blocks.
     pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Uniform<'a> {
-        let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::new();
+        let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::default();
         for &id in blocks {
             for statement in &graph.blocks[id].body {
                 let single = matches!(statement, Statement::Instruction(_));
@@ -164,7 +164,7 @@ impl<'a> Uniform<'a> {
                 });
             }
         }
-        let mut uniform: HashSet<&str> = HashSet::new();
+        let mut uniform: HashSet<&str> = HashSet::default();
         loop {
             let count = uniform.len();
             for (&name, it) in &writes {

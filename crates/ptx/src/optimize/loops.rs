@@ -1,6 +1,7 @@
 //! Loops and their counters.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graphmap::DiGraphMap;
@@ -139,7 +140,7 @@ impl<'a> Loop<'a> {
         let blocks: Vec<Id> = (graph.order.iter().copied())
             .filter(|id| inside.contains(id))
             .collect();
-        let mut written = HashMap::new();
+        let mut written = HashMap::default();
         for &id in &blocks {
             for (index, statement) in graph.blocks[id].body.iter().enumerate() {
                 instructions(statement, &mut |it| {

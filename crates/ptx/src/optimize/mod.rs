@@ -34,7 +34,7 @@ mod unroll;
 mod version;
 mod whole;
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use flow::{End, Graph, Id};
@@ -104,7 +104,7 @@ pub fn optimize<'a>(
     names: &'a Names,
 ) -> HashSet<&'a str> {
     let no_return = no_return(module);
-    let mut limited = HashSet::new();
+    let mut limited = HashSet::default();
     for item in &mut module.items {
         if let Item::Function(function) = item
             && optimize_function(function, &no_return, kernels, names) == Some(true)
@@ -166,7 +166,7 @@ fn optimize_function<'a>(
     let mut graph = Graph::new(function.body.as_deref()?, no_return, names)?;
     // An empty block at the end of a loop would hide its condition.
     graph.tidy();
-    let mut slow = HashSet::new();
+    let mut slow = HashSet::default();
     let mut limited = false;
     let kernel = function.entry.then_some(function.name);
     let mut changed = spaces::infer(&mut graph, names, kernel, slices);
@@ -371,7 +371,7 @@ fn check_of<'a>(graph: &Graph<'a>, cold: &[bool], id: Id) -> Option<Check<'a>> {
 
 /// Returns the number of instructions that write each register, except in cold blocks.
 fn definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, u32> {
-    let mut definitions = HashMap::new();
+    let mut definitions = HashMap::default();
     for (id, block) in graph.blocks.iter().enumerate() {
         if cold[id] {
             continue;

@@ -6,8 +6,9 @@
 //! from that, from special registers and from branches, and replaces operations whose operands and
 //! results fit 32 bits with sign.
 
+use crate::hash::{HashMap, HashSet};
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use petgraph::Direction;
@@ -71,18 +72,18 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
     let region = Region::new(graph, special);
     let hot: HashSet<Id> = region.order.iter().copied().collect();
     let own = Registers::new(graph, names, &cold, &predecessors, special, &region);
-    let mut states: HashMap<Id, State<'a>> = HashMap::new();
+    let mut states: HashMap<Id, State<'a>> = HashMap::default();
     states.insert(
         special.first,
         State {
             facts: Facts::new(special),
             low: own.variables.clone(),
             floats: Floats::default(),
-            products: HashMap::new(),
+            products: HashMap::default(),
         },
     );
     let mut count = 0;
-    let mut entries: HashMap<Id, HashMap<&'a str, Low<'a>>> = HashMap::new();
+    let mut entries: HashMap<Id, HashMap<&'a str, Low<'a>>> = HashMap::default();
     for &id in &region.order {
         let Some(mut state) = states.remove(&id) else {
             continue;
@@ -163,7 +164,7 @@ impl<'a> Region<'a> {
             .map(|(position, &id)| (id, position))
             .collect();
         let dominators = simple_fast(&flow, special.first);
-        let mut written = HashMap::new();
+        let mut written = HashMap::default();
         for component in tarjan_scc(&flow) {
             for &id in &component {
                 let latches: Vec<Id> = (flow.neighbors_directed(id, Direction::Incoming))
@@ -202,7 +203,7 @@ impl<'a> Region<'a> {
             order,
             position,
             written,
-            invariants: HashMap::new(),
+            invariants: HashMap::default(),
             counted,
         };
         // The bounds of inner loops may depend on the counters of outer ones.
@@ -223,7 +224,7 @@ impl<'a> Region<'a> {
             let mut invariants = self.invariants.get(id).into_iter().flatten();
             invariants.any(|(known, _)| known == name)
         };
-        let mut assumed: HashMap<Id, HashSet<&'a str>> = HashMap::new();
+        let mut assumed: HashMap<Id, HashSet<&'a str>> = HashMap::default();
         for (&id, names) in &self.written {
             let wide = (names.iter().copied())
                 .filter(|name| graph.type_of(name) == Some(Type::B64) && !known(&id, name));
@@ -263,8 +264,8 @@ impl<'a> Region<'a> {
     /// continues if the counter is below a bound; and those that follow from the number of
     /// iterations.
     fn find_invariants(&mut self, graph: &Graph<'a>, special: &Special<'a>) {
-        let mut entered: HashMap<Id, Facts<'a>> = HashMap::new();
-        let mut continued: HashMap<Id, Facts<'a>> = HashMap::new();
+        let mut entered: HashMap<Id, Facts<'a>> = HashMap::default();
+        let mut continued: HashMap<Id, Facts<'a>> = HashMap::default();
         self.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
             if !self.written.contains_key(&to) {
                 return;
@@ -319,7 +320,7 @@ impl<'a> Region<'a> {
 
     /// Returns the facts at the start of each block.
     pub fn facts(&self, graph: &Graph<'a>, special: &Special<'a>) -> HashMap<Id, Facts<'a>> {
-        let mut all: HashMap<Id, Facts<'a>> = HashMap::new();
+        let mut all: HashMap<Id, Facts<'a>> = HashMap::default();
         self.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
             if from.is_none_or(|from| self.follows(from, to)) {
                 match all.get_mut(&to) {
@@ -355,7 +356,7 @@ impl<'a> Region<'a> {
     ) {
         let facts = Facts::new(special);
         edge(None, special.first, &facts);
-        let mut all = HashMap::from([(special.first, facts)]);
+        let mut all = HashMap::from_iter([(special.first, facts)]);
         for &id in &self.order {
             let Some(mut facts) = all.remove(&id) else {
                 continue;
@@ -391,8 +392,8 @@ fn widened_for<'a>(
     low: &HashMap<&'a str, Low<'a>>,
     own: &Registers<'a>,
 ) -> Vec<Statement<'a>> {
-    let mut used = HashSet::new();
-    let mut seen = HashSet::from([entry]);
+    let mut used = HashSet::default();
+    let mut seen = HashSet::from_iter([entry]);
     let mut left = vec![entry];
     while let Some(id) = left.pop() {
         let block = &graph.blocks[id];
@@ -452,7 +453,7 @@ impl<'a> Registers<'a> {
             .filter(|name| graph.type_of(name) == Some(Type::B64))
             .collect();
         // The smallest value of each register, if all values fit 32 bits with sign.
-        let mut least: HashMap<&'a str, Option<i64>> = HashMap::new();
+        let mut least: HashMap<&'a str, Option<i64>> = HashMap::default();
         let written = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
             instructions(statement, &mut |it| {
                 let range = match it.guard {
@@ -541,9 +542,9 @@ fn owned<'a>(
     }
     let dominators = simple_fast(&flow, special.first);
     // The position of the instruction that writes a register.
-    let mut writes: HashMap<&'a str, Option<(Id, usize)>> = HashMap::new();
+    let mut writes: HashMap<&'a str, Option<(Id, usize)>> = HashMap::default();
     let mut reads: Vec<(&'a str, Id, usize)> = Vec::new();
-    let mut shared = HashSet::new();
+    let mut shared = HashSet::default();
     for &id in &graph.order {
         let block = &graph.blocks[id];
         for (place, statement) in block.body.iter().enumerate() {
@@ -570,7 +571,7 @@ fn owned<'a>(
             End::Branch(..) | End::Jump(..) | End::Never => {}
         }
     }
-    let mut late = HashSet::new();
+    let mut late = HashSet::default();
     for (name, id, place) in reads {
         let Some(&Some((writer, written))) = writes.get(name) else {
             continue;
@@ -691,11 +692,11 @@ impl<'a> Facts<'a> {
     fn new(special: &Special<'a>) -> Facts<'a> {
         Facts {
             ranges: special.ranges.iter().copied().collect(),
-            conditions: HashMap::new(),
-            copies: HashMap::new(),
-            zeros: HashMap::new(),
-            parts: HashMap::new(),
-            sums: HashMap::new(),
+            conditions: HashMap::default(),
+            copies: HashMap::default(),
+            zeros: HashMap::default(),
+            parts: HashMap::default(),
+            sums: HashMap::default(),
             used: Rc::default(),
             extents: special.extents.clone(),
             positive: special.positive.clone(),

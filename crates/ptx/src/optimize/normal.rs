@@ -5,7 +5,7 @@
 //! same result for any other. A squared distance with a softening term, for example, is at least as
 //! large as that term.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::flow::Graph;
 use super::instructions::{instructions, results};
@@ -19,7 +19,7 @@ pub(super) fn assume(graph: &mut Graph<'_>) -> usize {
     let mut count = 0;
     for block in &mut graph.blocks {
         // The values of registers are at least these numbers, which are not negative, or NaN.
-        let mut least: HashMap<&str, f32> = HashMap::new();
+        let mut least: HashMap<&str, f32> = HashMap::default();
         for statement in &mut block.body {
             if let Statement::Instruction(it) = statement
                 && FUNCTIONS.contains(&it.opcode)

@@ -3,7 +3,7 @@
 //! A reduction sends nothing back to the multiprocessor. ptxas replaces such an operation by itself,
 //! but not if the register of the result has several definitions, as in copies of a block.
 
-use std::collections::HashSet;
+use crate::hash::HashSet;
 
 use super::flow::{End, Graph};
 use super::instructions::instructions;
@@ -15,7 +15,7 @@ const OPERATIONS: &[&str] = &["add", "and", "dec", "inc", "max", "min", "or", "x
 
 /// Replaces the operations of a function. Returns the number of replacements.
 pub(super) fn replace(graph: &mut Graph<'_>) -> usize {
-    let mut needed = HashSet::new();
+    let mut needed = HashSet::default();
     for block in &graph.blocks {
         for statement in &block.body {
             instructions(statement, &mut |it| {

@@ -4,7 +4,8 @@
 //! the loop fails, so the checks of the original do not count. Neither do those of a kernel's
 //! original body if it rarely executes (`specialize`); otherwise a check of both bodies counts once.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use crate::hash::{HashMap, HashSet};
+use std::collections::{BTreeSet, VecDeque};
 
 use super::flow::{End, Graph, Id};
 use super::instructions::instructions;
@@ -72,7 +73,7 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
         let own = last_loc(&graph.blocks[id].body);
         let mut panics = Vec::new();
         let mut pending = VecDeque::from([check.fails]);
-        let mut seen = HashSet::from([check.fails]);
+        let mut seen = HashSet::from_iter([check.fails]);
         while let Some(id) = pending.pop_front() {
             let block = &graph.blocks[id];
             panics.extend(panic(&block.body, &no_return, &variables, own.as_ref()));
@@ -94,7 +95,7 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
             .collect(),
         line,
     });
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let once = |check: &LoopCheck<'a>| {
         let panics = check.panics.iter();
         let known = panics.map(|panic| {
@@ -119,7 +120,7 @@ impl<'a> Source<'a> {
             crate::Item::Function(function) => Some(function.name),
             _ => None,
         });
-        let mut locs = HashMap::new();
+        let mut locs = HashMap::default();
         each_loc(body, &mut |loc| {
             locs.insert(loc.key(), loc.clone());
         });
@@ -200,7 +201,7 @@ fn panic<'a>(
 /// The blocks of each loop, by its header.
 fn loops(graph: &Graph<'_>, cold: &[bool]) -> HashMap<Id, BTreeSet<Id>> {
     let (flow, back) = back_edges(graph, cold);
-    let mut loops: HashMap<Id, BTreeSet<Id>> = HashMap::new();
+    let mut loops: HashMap<Id, BTreeSet<Id>> = HashMap::default();
     for (latch, header) in back {
         let inside = loops
             .entry(header)

@@ -4,7 +4,7 @@
 //! maximum of `a` and `b`, minus `b`, is the same, and the subtraction can be part of another
 //! instruction: GPUs from `sm_90` on add and take the minimum or maximum at once.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::flow::Graph;
 use super::instructions::{instructions, results};
@@ -25,7 +25,7 @@ pub(super) fn replace<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
         let body = std::mem::take(&mut graph.blocks[id].body);
         let mut replaced = Vec::with_capacity(body.len());
         let mut sums = Sums::default();
-        let mut comparisons: HashMap<&'a str, Comparison<'a>> = HashMap::new();
+        let mut comparisons: HashMap<&'a str, Comparison<'a>> = HashMap::default();
         for statement in body {
             if let Statement::Instruction(it) = &statement {
                 if let Some([a, b, difference]) = saturating(it, &sums, &comparisons) {

@@ -6,7 +6,8 @@
 //! hardware as bits of registers. This pass computes such values again where they are used, if the
 //! maximum number of threads can then run at once.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::graphmap::DiGraphMap;
@@ -50,7 +51,7 @@ pub(super) fn sink<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Specia
             names,
             definitions: &definitions,
             copied,
-            made: HashMap::new(),
+            made: HashMap::default(),
             body: Vec::with_capacity(body.len()),
         };
         for mut statement in body {
@@ -132,11 +133,11 @@ impl<'g, 'a> Plan<'g, 'a> {
             uniform,
             predecessors: graph.predecessors(),
             loops: bodies.collect(),
-            written: HashMap::new(),
-            definitions: HashMap::new(),
-            uses: HashMap::new(),
-            live: HashMap::new(),
-            pinned: HashSet::new(),
+            written: HashMap::default(),
+            definitions: HashMap::default(),
+            uses: HashMap::default(),
+            live: HashMap::default(),
+            pinned: HashSet::default(),
             copied: BTreeMap::new(),
             peaks,
         };
@@ -160,7 +161,7 @@ impl<'g, 'a> Plan<'g, 'a> {
     fn find(&mut self, blocks: &[Id], cold: &[bool], dominators: &Dominators<Id>) {
         let graph = self.graph;
         let own: HashSet<Id> = blocks.iter().copied().collect();
-        let mut places: HashMap<&'a str, Option<(Id, usize)>> = HashMap::new();
+        let mut places: HashMap<&'a str, Option<(Id, usize)>> = HashMap::default();
         let mut reads: Vec<(&'a str, Id, usize)> = Vec::new();
         for &id in &graph.order {
             let block = &graph.blocks[id];

@@ -7,7 +7,7 @@
 //! address in that space. An address among the parameters of a kernel is one of global memory: the
 //! host has no other, and libnvvm assumes the same of pointers.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::Slice;
 use super::flow::Graph;
@@ -72,7 +72,7 @@ pub(super) fn infer<'a>(
     }
     // The registers that these are computed from.
     let mut left: Vec<&'a str> = needed.iter().copied().collect();
-    let mut written: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::new();
+    let mut written: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
     for block in &graph.blocks {
         for statement in &block.body {
             visit(statement, &mut |it| {
@@ -116,7 +116,7 @@ fn analyze<'a>(
     kernel: Option<&str>,
     slices: &[&Slice],
 ) -> HashMap<&'a str, Holds> {
-    let mut holds: HashMap<&'a str, Holds> = HashMap::new();
+    let mut holds: HashMap<&'a str, Holds> = HashMap::default();
     loop {
         let mut changed = false;
         for block in &graph.blocks {

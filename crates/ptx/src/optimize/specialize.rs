@@ -14,7 +14,7 @@
 //! integers in 32 bits. Otherwise, the original runs. All threads of the grid take the same branch,
 //! so barriers and other operations among threads keep their meaning.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
@@ -78,7 +78,7 @@ pub(super) struct Special<'a> {
 impl Special<'_> {
     /// Returns the blocks of the copy, with its panics.
     pub fn blocks(&self, graph: &Graph<'_>) -> Vec<Id> {
-        let mut seen = HashSet::from([self.first, self.general]);
+        let mut seen = HashSet::from_iter([self.first, self.general]);
         let mut left = vec![self.first];
         let mut blocks = Vec::new();
         while let Some(id) = left.pop() {
@@ -271,7 +271,7 @@ pub(super) fn specialize<'a>(
         extents: extents.into_iter().map(in_copy).collect(),
         positive: positive.into_iter().map(in_copy).collect(),
         ranges,
-        outcomes: HashMap::new(),
+        outcomes: HashMap::default(),
     };
     // A loop has no second iteration unless its counter wraps around.
     let counters: Vec<(Id, Covered<'a>)> = (covered.iter())
@@ -332,7 +332,7 @@ pub(super) fn start_early<'a>(graph: &mut Graph<'a>, names: &'a Names, special: 
         return;
     }
     // The registers that the instructions that stay access.
-    let (mut written, mut read) = (HashSet::new(), HashSet::new());
+    let (mut written, mut read) = (HashSet::default(), HashSet::default());
     let (mut moved, mut stay) = (Vec::new(), Vec::new());
     for statement in std::mem::take(&mut graph.blocks[start].body) {
         if let Statement::Instruction(it) = &statement
@@ -379,7 +379,7 @@ pub(super) fn single_definitions<'a>(
     cold: &[bool],
 ) -> HashMap<&'a str, Instruction<'a>> {
     let counts = definitions(graph, cold);
-    let mut single = HashMap::new();
+    let mut single = HashMap::default();
     for &id in graph.order.iter().filter(|&&id| !cold[id]) {
         for statement in &graph.blocks[id].body {
             if let Statement::Instruction(it) = statement {
@@ -403,8 +403,8 @@ fn extents<'a>(
     kernel: &str,
     known: Kernels<'_>,
 ) -> (HashSet<&'a str>, usize) {
-    let mut addresses = HashSet::new();
-    let (mut used, mut counted) = (HashSet::new(), HashSet::new());
+    let mut addresses = HashSet::default();
+    let (mut used, mut counted) = (HashSet::default(), HashSet::default());
     let mut operations = 0;
     graph.visit(hot(graph, cold), &mut |it| {
         let wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
@@ -458,7 +458,7 @@ fn extents<'a>(
 /// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
 /// order.
 fn limits<'a>(graph: &Graph<'a>, cold: &[bool], extents: &HashSet<&'a str>) -> Vec<&'a str> {
-    let mut predecessors: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut predecessors: HashMap<&'a str, &'a str> = HashMap::default();
     graph.visit(hot(graph, cold), &mut |it| {
         if let (
             "add",
@@ -565,7 +565,7 @@ fn flattened<'a>(
     // The index in the second and third dimension.
     const ROW: &str = "row";
     // What registers hold: special registers, and the index.
-    let mut holds: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut holds: HashMap<&'a str, &'a str> = HashMap::default();
     let result = |it: &Instruction<'a>| match it.operands.first() {
         Some(&Operand::Name(name)) => name,
         _ => "",
@@ -635,7 +635,7 @@ impl<'g, 'a> Test<'g, 'a> {
             single,
             extents,
             body: Vec::new(),
-            values: HashMap::new(),
+            values: HashMap::default(),
             condition: None,
         }
     }
@@ -693,7 +693,7 @@ impl<'g, 'a> Test<'g, 'a> {
         for operand in rest {
             visit_operand(operand, &mut |name| read.push(name));
         }
-        let mut values = HashMap::new();
+        let mut values = HashMap::default();
         for name in read {
             if self.graph.type_of(name).is_some() {
                 values.insert(name, self.value(name)?);
@@ -817,7 +817,7 @@ impl<'g, 'a> Test<'g, 'a> {
                 compared.push((result, size, bound, outcome));
             }
         });
-        let mut demanded = HashSet::new();
+        let mut demanded = HashSet::default();
         let mut outcomes = Vec::new();
         for (result, size, bound, outcome) in compared {
             let (length, values) = (self.body.len(), self.values.clone());
@@ -988,7 +988,7 @@ fn copy<'a>(
     let ids: HashMap<Id, Id> = (originals.iter().enumerate())
         .map(|(index, &id)| (id, first + index))
         .collect();
-    let mut renamed: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut renamed: HashMap<&'a str, &'a str> = HashMap::default();
     for id in originals {
         let Block { body, mut end, .. } = graph.blocks[id].clone();
         let mut copied = Vec::with_capacity(body.len());
@@ -996,7 +996,13 @@ fn copy<'a>(
             if matches!(statement, Statement::Label(_)) {
                 continue;
             }
-            rename_all(graph, names, &mut statement, &mut renamed, &HashSet::new());
+            rename_all(
+                graph,
+                names,
+                &mut statement,
+                &mut renamed,
+                &HashSet::default(),
+            );
             copied.push(statement);
         }
         match &mut end {

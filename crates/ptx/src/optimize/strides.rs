@@ -5,7 +5,7 @@
 //! number. Whether there are four iterations left is computed without a division, so a loop that runs
 //! once takes four more instructions.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions};
@@ -69,7 +69,13 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
     let mut copies = Vec::new();
     for _ in 0..ITERATIONS {
         let cold = graph.cold();
-        copies.push(version::copy(graph, names, &cold, each, &HashMap::new()));
+        copies.push(version::copy(
+            graph,
+            names,
+            &cold,
+            each,
+            &HashMap::default(),
+        ));
     }
     // How far the counter goes in all iterations but the first, or in all if it counts down.
     let mut ahead = Vec::new();

@@ -1,6 +1,6 @@
 //! Registers as sums of others.
 
-use std::collections::HashMap;
+use crate::hash::HashMap;
 
 use super::instructions::{instructions, results};
 use crate::{Instruction, Operand, Statement};

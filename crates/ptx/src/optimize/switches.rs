@@ -5,7 +5,7 @@
 //! 32-bit registers, and the discriminants of enums are narrower. This pass replaces the whole tree
 //! with one table: the number of branches no longer depends on the value.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
 use super::liveness::read;
@@ -39,7 +39,7 @@ struct Decision<'a> {
 pub(super) fn replace<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let cold = graph.cold();
     // How often predicates are read.
-    let mut reads: HashMap<&'a str, u32> = HashMap::new();
+    let mut reads: HashMap<&'a str, u32> = HashMap::default();
     for &id in &graph.order {
         graph.visit([id], &mut |it| {
             read(it, &mut |name| *reads.entry(name).or_default() += 1);
@@ -54,13 +54,13 @@ pub(super) fn replace<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
         .filter(|(_, decision)| reads.get(decision.predicate) == Some(&1))
         .collect();
     let mut count = 0;
-    let mut inside: HashSet<Id> = HashSet::new();
+    let mut inside: HashSet<Id> = HashSet::default();
     for root in graph.order.clone() {
         let Some(&first) = decisions.get(&root).filter(|_| !inside.contains(&root)) else {
             continue;
         };
         // The blocks of the tree that only compare.
-        let mut tree = HashMap::from([(root, first)]);
+        let mut tree = HashMap::from_iter([(root, first)]);
         let mut pending = first.targets.to_vec();
         while let Some(id) = pending.pop() {
             let only_compares = |id: Id| {

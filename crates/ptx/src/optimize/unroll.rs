@@ -9,7 +9,7 @@
 //! this: the addresses of the load in all iterations must be within a slice that is a parameter of
 //! the kernel.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{has_effect, is_pure, rename, results, sources};
@@ -131,7 +131,7 @@ fn needed<'a>(
     checks: &[(Id, Check<'a>)],
 ) -> Option<(Places, Vec<Load<'a>>)> {
     let each = ahead.each;
-    let mut early = HashSet::new();
+    let mut early = HashSet::default();
     let mut loads = Vec::new();
     let mut left: Vec<&str> = checks.iter().map(|(_, check)| check.register).collect();
     // The counters of the next iterations.
@@ -226,8 +226,8 @@ fn demand_in_slice<'a>(
 /// Returns the kernel parameter that an address is derived from by additions, copies and
 /// conversions.
 fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a str> {
-    let mut parameters: HashMap<&str, &str> = HashMap::new();
-    let mut sources: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut parameters: HashMap<&str, &str> = HashMap::default();
+    let mut sources: HashMap<&str, Vec<&str>> = HashMap::default();
     for (id, block) in graph.blocks.iter().enumerate() {
         if cold[id] {
             continue;
@@ -255,7 +255,7 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a 
         }
     }
     // Each register once: the number of paths to it grows exponentially.
-    let mut seen = HashSet::from([address]);
+    let mut seen = HashSet::from_iter([address]);
     let mut pending = vec![address];
     while let Some(register) = pending.pop() {
         if let Some(&parameter) = parameters.get(register) {
@@ -416,7 +416,7 @@ fn group<'a>(
     live: &[&'a str],
     active: &[Option<&'a str>],
 ) -> Group<'a> {
-    let mut now: HashMap<&'a str, &'a str> = HashMap::new();
+    let mut now: HashMap<&'a str, &'a str> = HashMap::default();
     let (mut first, mut then) = (Vec::new(), Vec::new());
     let mut passes = Vec::new();
     for &exists in active {

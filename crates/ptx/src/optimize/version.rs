@@ -8,7 +8,7 @@
 //! This is elimination of inductive range checks by loop versioning (R. Bodík, R. Gupta, V. Sarkar,
 //! "ABCD", PLDI 2000, describes the checks that it removes).
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, is_pure, rename, results, sources};
@@ -78,12 +78,12 @@ fn version_one<'a>(
         trip: None,
         body: Vec::new(),
         conditions: Vec::new(),
-        copies: [HashMap::new(), HashMap::new()],
+        copies: [HashMap::default(), HashMap::default()],
         graph,
         names,
     };
     ahead.trip = ahead.trip();
-    let mut removed = HashMap::new();
+    let mut removed = HashMap::default();
     for &(id, check) in &checks {
         if ahead.attempt(|ahead| ahead.always_passes(check)).is_some() {
             removed.insert(id, check.passes);
@@ -168,7 +168,7 @@ pub(super) fn copy<'a>(
     // Registers that only these blocks use get new names, so that the copy's registers have a
     // single definition, too.
     let outside = used_outside(graph, cold, each, &copied);
-    let mut new = HashMap::new();
+    let mut new = HashMap::default();
     let mut written: Vec<&'a str> = each.written.keys().copied().collect();
     written.sort_unstable();
     for name in written {
@@ -248,7 +248,7 @@ fn used_outside<'a>(
     each: &Loop<'a>,
     blocks: &[Id],
 ) -> HashSet<&'a str> {
-    let mut outside = HashSet::new();
+    let mut outside = HashSet::default();
     for (id, block) in graph.blocks.iter().enumerate() {
         if blocks.contains(&id) || all_cold_and_from(graph, cold, each, id) {
             continue;
@@ -274,7 +274,7 @@ fn used_outside<'a>(
 /// Returns the registers that the loop writes and that are used outside it, or in its next
 /// iteration: those that are initialized before it.
 fn live<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Vec<&'a str> {
-    let blocks = with_panics(graph, cold, each, &HashMap::new());
+    let blocks = with_panics(graph, cold, each, &HashMap::default());
     let outside = used_outside(graph, cold, each, &blocks);
     let mut live: Vec<&'a str> = (each.written.keys().copied())
         .filter(|name| outside.contains(name))

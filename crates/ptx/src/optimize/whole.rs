@@ -4,7 +4,7 @@
 //! often fit 32 bits as well: they are computed from special registers, from constants, and from
 //! numbers of 32 bits.
 
-use std::collections::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph};
 use super::names::Names;
@@ -46,9 +46,9 @@ pub(super) fn whole<'a>(graph: &mut Graph<'a>, names: &'a Names) -> Option<Speci
         first,
         general,
         general_is_slow: false,
-        extents: HashSet::new(),
-        positive: HashSet::new(),
+        extents: HashSet::default(),
+        positive: HashSet::default(),
         ranges: Vec::new(),
-        outcomes: HashMap::new(),
+        outcomes: HashMap::default(),
     })
 }

@@ -5,7 +5,8 @@
 //! may reach every function with the same signature whose address is stored anywhere, and the
 //! functions of vtables at the offset of the load.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::hash::{HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use crate::dead::visit_operand;
 use crate::{
@@ -75,7 +76,7 @@ struct IndirectCall<'a> {
 impl<'m, 'a> Graph<'m, 'a> {
     pub fn new(module: &'m Module<'a>) -> Graph<'m, 'a> {
         let mut functions = Vec::new();
-        let mut names: HashMap<&str, usize> = HashMap::new();
+        let mut names: HashMap<&str, usize> = HashMap::default();
         for item in &module.items {
             if let Item::Function(function) = item
                 && function.body.is_some()
@@ -105,7 +106,7 @@ impl<'m, 'a> Graph<'m, 'a> {
                 names: &names,
                 tables: &tables,
                 table_names: &table_names,
-                origins: HashMap::new(),
+                origins: HashMap::default(),
             };
             let mut instructions = Vec::new();
             flatten(
@@ -114,8 +115,8 @@ impl<'m, 'a> Graph<'m, 'a> {
             );
             walk.follow(&instructions);
             let mut escaped = Origin::default();
-            let mut prototypes: HashMap<&str, &Prototype<'a>> = HashMap::new();
-            let mut targets: HashMap<&str, &[&'a str]> = HashMap::new();
+            let mut prototypes: HashMap<&str, &Prototype<'a>> = HashMap::default();
+            let mut targets: HashMap<&str, &[&'a str]> = HashMap::default();
             for step in &instructions {
                 match *step {
                     Step::Prototype(prototype) => {
@@ -256,7 +257,7 @@ fn tables<'m, 'a>(module: &'m Module<'a>, names: &HashMap<&str, usize>) -> Vec<T
         .filter(|(_, symbols)| !symbols.is_empty())
         .collect();
     // Variables that lead to no function are omitted.
-    let mut wanted: HashSet<&str> = HashSet::new();
+    let mut wanted: HashSet<&str> = HashSet::default();
     loop {
         let before = wanted.len();
         for (variable, symbols) in &mentioned {

@@ -35,7 +35,8 @@ mod checks;
 mod frame;
 mod graph;
 
-use std::collections::{BTreeMap, HashMap};
+use crate::hash::HashMap;
+use std::collections::BTreeMap;
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -356,7 +357,7 @@ fn cycle(graph: &Graph<'_, '_>, members: &[usize], bytes: u64) -> Cycle {
         (is_of_library(symbol), demangle(symbol))
     };
     let start = *members.iter().min_by_key(key).unwrap_or(&members[0]);
-    let mut previous: HashMap<usize, usize> = HashMap::new();
+    let mut previous: HashMap<usize, usize> = HashMap::default();
     let mut pending = std::collections::VecDeque::from([start]);
     let mut last = start;
     'search: while let Some(member) = pending.pop_front() {
