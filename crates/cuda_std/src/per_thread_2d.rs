@@ -139,6 +139,8 @@ struct Places {
     end_x: usize,
     end_y: usize,
     begun: bool,
+    /// Whether the places are those of a thread in the grid.
+    of_grid: bool,
 }
 
 impl Places {
@@ -171,12 +173,16 @@ impl Places {
     #[inline(always)]
     fn of_thread_in_grid() -> Places {
         let (block, thread) = (Places::of_block(), Places::of_thread());
-        Places::new(
-            block.x * thread.step_x + thread.x,
-            block.y * thread.step_y + thread.y,
-            block.step_x * thread.step_x,
-            block.step_y * thread.step_y,
-        )
+        let of_grid = true;
+        Places {
+            of_grid,
+            ..Places::new(
+                block.x * thread.step_x + thread.x,
+                block.y * thread.step_y + thread.y,
+                block.step_x * thread.step_x,
+                block.step_y * thread.step_y,
+            )
+        }
     }
 
     #[inline(always)]
@@ -190,6 +196,7 @@ impl Places {
             end_x: 0,
             end_y: 0,
             begun: false,
+            of_grid: false,
         }
     }
 
@@ -199,11 +206,11 @@ impl Places {
         self
     }
 
-    /// Returns whether there is at most one place. The compiler's copy of a kernel for ordinary
-    /// launches knows that.
+    /// Returns whether the grid has a thread for each place. The compiler's copy of a kernel for
+    /// ordinary launches knows that.
     #[inline(always)]
     fn is_covered(&self) -> bool {
-        self.step_x >= self.end_x && self.step_y >= self.end_y
+        self.of_grid && self.step_x >= self.end_x && self.step_y >= self.end_y
     }
 }
 
