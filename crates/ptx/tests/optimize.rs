@@ -1049,8 +1049,13 @@ fn kernels_that_wait_for_memory_have_few_registers() {
             "
         )
     };
-    assert!(limited(grid_stride(&many(32)) + &panics_of_neighbors()));
-    assert!(!limited(grid_stride(&many(80)) + &panics_of_neighbors()));
+    let waits = |count: usize| format!("bar.sync 0;\n{}", many(count));
+    let panics = panics_of_neighbors();
+    assert!(limited(grid_stride(&many(22)) + &panics));
+    assert!(!limited(grid_stride(&many(32)) + &panics));
+    // More threads wait at a barrier.
+    assert!(limited(grid_stride(&waits(32)) + &panics));
+    assert!(!limited(grid_stride(&waits(80)) + &panics));
     // ptxas rejects a limit that a callee exceeds.
     let call = format!("{{ call.uni other, (); }}\n{NEIGHBORS}");
     assert!(!limited(grid_stride(&call) + &panics_of_neighbors()));

@@ -59,16 +59,21 @@ const REGISTERS: u64 = 32;
 /// The maximum number of threads of a block.
 const THREADS: u64 = 1024;
 
-/// The maximum number of live registers of a kernel that is limited to [`REGISTERS`].
+/// The maximum number of live registers of a kernel that is limited to [`REGISTERS`]: ptxas computes
+/// a few of them where they are used, and spills others.
 const PRESSURE: usize = 34;
+
+/// The same for a kernel that waits at barriers, where more threads are worth some spills.
+const PRESSURE_AT_BARRIERS: usize = 56;
 
 /// The number of live registers of a copy that fits in [`REGISTERS`] in any case, so that only the
 /// original has more. ptxas keeps to the limit by itself if fewer are live.
 const PRESSURE_OF_SMALL: RangeInclusive<usize> = 20..=28;
 
-/// The same as [`PRESSURE`] for a kernel that mostly waits for memory: ptxas then has fewer loads in
-/// flight per thread. ptxas keeps to the limit by itself if fewer are live.
-const PRESSURE_OF_LOADS: RangeInclusive<usize> = 25..=34;
+/// The minimum number of live registers of a kernel that mostly waits for memory and is limited:
+/// ptxas keeps to the limit by itself if fewer are live. It then has fewer loads in flight per
+/// thread.
+const PRESSURE_OF_LOADS: usize = 25;
 
 /// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
 /// for memory.
@@ -273,7 +278,11 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
             accesses += words(it);
         }
     });
-    if size <= barriers * STEP && threads == THREADS && pressure <= PRESSURE {
+    let most = match barriers {
+        0 => PRESSURE,
+        _ => PRESSURE_AT_BARRIERS,
+    };
+    if size <= barriers * STEP && threads == THREADS && pressure <= most {
         return true;
     }
     let has_work = loops::single_latch(graph, &cold).iter().any(|each| {
@@ -286,7 +295,7 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
         });
         floats > LOOP
     });
-    !has_work && size <= accesses * COMPUTATION && PRESSURE_OF_LOADS.contains(&pressure)
+    !has_work && size <= accesses * COMPUTATION && (PRESSURE_OF_LOADS..=most).contains(&pressure)
 }
 
 /// A branch to a panic.
