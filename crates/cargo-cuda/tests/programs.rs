@@ -185,9 +185,8 @@ fn repository() -> PathBuf {
 
 #[test]
 fn projects_run() {
-    // Outside of this repository's workspace, in a directory whose name is passed to many programs.
-    let directory = tempfile::Builder::new().prefix("a größe ").tempdir();
-    let directory = directory.unwrap();
+    // Outside of this repository's workspace.
+    let directory = tempfile::tempdir().unwrap();
     a_new_project_runs(directory.path());
     errors_have_their_places(directory.path());
     samples_run(directory.path());
