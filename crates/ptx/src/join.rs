@@ -7,9 +7,8 @@
 //! This module works on tokens instead of [`crate::Module`], because the backend recognizes inline
 //! assembly by the comments around it.
 
-use crate::hash::{HashMap, HashSet};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -87,8 +86,8 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
 
 /// Checks that joining the definitions of a symbol does not change the program.
 fn check_definitions(parts: &[Part<'_>]) -> Result<(), Error> {
-    let mut internal: HashSet<&str> = HashSet::default();
-    let mut linked: HashMap<&str, &str> = HashMap::default();
+    let mut internal: HashSet<&str> = HashSet::new();
+    let mut linked: HashMap<&str, &str> = HashMap::new();
     for part in parts {
         for item in part.compiled().filter(|item| item.is_definition()) {
             let text = part.source(item.tokens());
@@ -121,7 +120,7 @@ fn rename(parts: &mut [Part<'_>]) {
         .flat_map(|part| part.linked(|_| true))
         .collect();
     for part in parts {
-        let mut names = HashMap::default();
+        let mut names = HashMap::new();
         for item in part.compiled() {
             if item.is_definition() && item.linkage.is_none() && !used.insert(item.name) {
                 let mut name = format!("{}_{}", item.name, part.number);
@@ -138,9 +137,9 @@ fn rename(parts: &mut [Part<'_>]) {
 /// Numbers the files of all parts. Returns them in the order of their numbers, which start at 1.
 fn number_files<'a>(parts: &mut [Part<'a>]) -> Vec<&'a str> {
     let mut files = Vec::new();
-    let mut numbers: HashMap<&str, usize> = HashMap::default();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
     for part in parts {
-        let mut own = HashMap::default();
+        let mut own = HashMap::new();
         for item in part.compiled().filter(|item| item.what == What::File) {
             let file = part.source(item.first + 2..item.last + 1);
             let number = *numbers.entry(file).or_insert_with(|| {
@@ -248,8 +247,8 @@ impl<'a> Part<'a> {
                 _ => 0..0,
             },
             number: 0,
-            names: HashMap::default(),
-            files: HashMap::default(),
+            names: HashMap::new(),
+            files: HashMap::new(),
         };
         let mut at = 0;
         while at < part.tokens.len() {
@@ -534,7 +533,7 @@ impl<'a> Joiner<'a> {
         let mut all: Vec<(&Part<'_>, &Item<'_>)> = self.items().collect();
         // Stable: declarations of a name are in the order of the parts.
         all.sort_by_key(|(_, item)| item.name);
-        let mut declared: HashSet<&str> = HashSet::default();
+        let mut declared: HashSet<&str> = HashSet::new();
         for (part, item) in all {
             let end = match (item.what, item.body) {
                 // Another part may call it.
@@ -567,7 +566,7 @@ impl<'a> Joiner<'a> {
             }
         }
         // The function that uses a variable, or `None` if there are several users.
-        let mut users: HashMap<&str, Option<&str>> = HashMap::default();
+        let mut users: HashMap<&str, Option<&str>> = HashMap::new();
         let all = (self.parts.iter()).flat_map(|part| part.items.iter().map(move |it| (part, it)));
         for (part, item) in all {
             let can_define = item.is_function() && item.body.is_some() && !item.assembly;
@@ -586,7 +585,7 @@ impl<'a> Joiner<'a> {
                 }
             }
         }
-        let mut local: HashMap<&str, Vec<Variable<'a>>> = HashMap::default();
+        let mut local: HashMap<&str, Vec<Variable<'a>>> = HashMap::new();
         for (name, variable) in variables {
             if let Some(&Some(function)) = users.get(name) {
                 local.entry(function).or_default().push(variable);
@@ -642,7 +641,7 @@ impl<'a> Joiner<'a> {
     fn sections(&self, out: &mut String) {
         let mut sections: Vec<(&str, String)> = Vec::new();
         for part in self.parts {
-            let mut own = HashSet::default();
+            let mut own = HashSet::new();
             for item in part.compiled().filter(|item| item.what == What::Section) {
                 let at = match sections.iter().position(|(name, _)| *name == item.name) {
                     Some(at) => at,
