@@ -17,27 +17,25 @@ use crate::Statement;
 pub(super) fn delay(graph: &mut Graph<'_>) -> usize {
     let cold = graph.cold();
     let mut live = None;
-    let mut count = 0;
-    // Moving a step changes no loop, but the places of instructions.
-    for index in 0.. {
-        let found = loops::single_latch(graph, &cold);
-        let Some(each) = found.get(index) else {
-            break;
-        };
-        let mut steps = early(graph, each);
-        if steps.is_empty() {
-            continue;
+    let mut moved = Vec::new();
+    for each in loops::single_latch(graph, &cold) {
+        for (block, at) in early(graph, &each) {
+            let live = live.get_or_insert_with(|| Liveness::new(graph, &graph.order));
+            if is_free(graph, live, &each, block, at) {
+                moved.push((block, at, each.latch));
+            }
         }
-        let live = live.get_or_insert_with(|| Liveness::new(graph, &graph.order));
-        steps.retain(|&(block, at)| is_free(graph, live, each, block, at));
-        // The last first, so that the places of the others stay.
-        steps.sort_unstable_by(|a, b| b.cmp(a));
-        let latch = each.latch;
-        for &(block, at) in &steps {
-            let step = graph.blocks[block].body.remove(at);
-            graph.blocks[latch].body.insert(0, step);
-        }
-        count += steps.len();
+    }
+    // The last of a block first, so that the places of the others stay. Loops that share a block
+    // share no step of it.
+    moved.sort_unstable_by(|a, b| b.cmp(a));
+    let mut steps = Vec::new();
+    for (block, at, latch) in moved {
+        steps.push((latch, graph.blocks[block].body.remove(at)));
+    }
+    let count = steps.len();
+    for (latch, step) in steps {
+        graph.blocks[latch].body.insert(0, step);
     }
     count
 }

@@ -1,7 +1,7 @@
 //! Loops and their counters.
 
-use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graphmap::DiGraphMap;
@@ -9,6 +9,7 @@ use petgraph::graphmap::DiGraphMap;
 use super::definitions;
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, results};
+use crate::hash::{HashMap, HashSet};
 use crate::{Instruction, Operand, Statement};
 
 /// A loop with a single latch.
@@ -24,7 +25,7 @@ pub(super) struct Loop<'a> {
     /// the last one.
     pub written: HashMap<&'a str, (u32, Id, usize)>,
     /// For each register, the number of instructions in the function that write it.
-    definitions: HashMap<&'a str, u32>,
+    definitions: Rc<HashMap<&'a str, u32>>,
 }
 
 /// Returns the control flow graph without cold blocks, and its back edges, each from a latch to the
@@ -66,7 +67,7 @@ pub(super) fn add_body(flow: &DiGraphMap<Id, ()>, latch: Id, inside: &mut BTreeS
 pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
-    let definitions = definitions(graph, cold);
+    let definitions = Rc::new(definitions(graph, cold));
     let mut loops = Vec::new();
     for &(latch, header) in &back {
         if back.iter().filter(|&&(_, to)| to == header).count() > 1 {
@@ -88,7 +89,7 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
 /// Returns the loops of a function that have a single latch.
 pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
-    let definitions = definitions(graph, cold);
+    let definitions = Rc::new(definitions(graph, cold));
     let mut loops: Vec<Loop<'a>> = Vec::new();
     for &(latch, header) in &back {
         if back.iter().filter(|&&(_, to)| to == header).count() == 1 {
@@ -135,7 +136,7 @@ impl<'a> Loop<'a> {
         header: Id,
         latch: Id,
         inside: &BTreeSet<Id>,
-        definitions: &HashMap<&'a str, u32>,
+        definitions: &Rc<HashMap<&'a str, u32>>,
     ) -> Loop<'a> {
         let blocks: Vec<Id> = (graph.order.iter().copied())
             .filter(|id| inside.contains(id))
@@ -156,7 +157,7 @@ impl<'a> Loop<'a> {
             latch,
             blocks,
             written,
-            definitions: definitions.clone(),
+            definitions: Rc::clone(definitions),
         }
     }
 
