@@ -132,11 +132,17 @@ fn is_in(row: &cuda_std::intrinsics::Row, ptx: &str) -> bool {
         return ptx.contains(&instruction);
     }
     let opcode = row.source.split_whitespace().next().unwrap_or_default();
+    // Without its result, an atomic operation becomes a reduction.
+    let reduction = opcode.replacen("atom.", "red.", 1);
     ptx.lines().any(|line| {
         let mut line = line.trim();
         // The compiler adds the state space that it infers.
         let generic = line.replace(".global.", ".").replace(".shared.", ".");
-        if !line.contains(opcode) && !generic.contains(opcode) {
+        let opcodes = [opcode, &reduction];
+        if !opcodes
+            .iter()
+            .any(|it| line.contains(it) || generic.contains(it))
+        {
             return false;
         }
         // Registers and other names that the row itself contains.
