@@ -203,21 +203,7 @@ pub(super) fn prove<'a>(
 /// Removes the branches to panics that [`prove`] left for `guarded`.
 pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) {
     for id in special.blocks(graph) {
-        settle_block(graph, id, &special.outcomes);
-    }
-}
-
-fn settle_block<'a>(graph: &mut Graph<'a>, id: Id, outcomes: &HashMap<&'a str, bool>) {
-    let block = &mut graph.blocks[id];
-    if let End::Branch(guard, _, to, otherwise) = block.end
-        && let Some(outcome) = outcomes.get(guard.register)
-    {
-        let target = if *outcome != guard.negated {
-            to
-        } else {
-            otherwise
-        };
-        block.end = End::Jump(target, false);
+        graph.settle(id, &special.outcomes);
     }
 }
 
@@ -249,7 +235,7 @@ fn fold<'a>(graph: &mut Graph<'a>, special: &mut Special<'a>, proven: &[Proven<'
             }
         }
         if repeated.contains(&id) || check_of(graph, &cold, id).is_none() {
-            settle_block(graph, id, &outcomes);
+            graph.settle(id, &outcomes);
         }
     }
     special.outcomes = outcomes;
@@ -751,15 +737,7 @@ impl<'a> Known<'a> {
         comparison: &Comparison<'a>,
         register: &'a str,
     ) -> Option<Proven<'a>> {
-        let comparison = match comparison.relation {
-            Relation::Greater | Relation::LessOrEqual => comparison.swapped(),
-            _ => comparison.clone(),
-        };
-        let outcome = match comparison.relation {
-            Relation::Less => true,
-            Relation::GreaterOrEqual => false,
-            _ => return None,
-        };
+        let (comparison, outcome) = comparison.by_less()?;
         let Operand::Name(length) = comparison.right else {
             return None;
         };

@@ -363,6 +363,20 @@ impl<'a> Graph<'a> {
         self.blocks[id].end = End::Switch(branch, targets);
     }
 
+    /// Replaces the branch at the end of a block, if its predicate is among those with a known value.
+    pub fn settle(&mut self, id: Id, outcomes: &HashMap<&'a str, bool>) {
+        let block = &mut self.blocks[id];
+        if let End::Branch(guard, _, to, otherwise) = block.end
+            && let Some(outcome) = outcomes.get(guard.register)
+        {
+            let target = match *outcome != guard.negated {
+                true => to,
+                false => otherwise,
+            };
+            block.end = End::Jump(target, false);
+        }
+    }
+
     /// Returns whether a block ends in an indirect branch.
     pub fn has_switch(&self) -> bool {
         let mut ids = self.order.iter();

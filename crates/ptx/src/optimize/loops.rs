@@ -394,6 +394,19 @@ impl<'a> Comparison<'a> {
         })
     }
 
+    /// Returns the comparison with the sides in the order in which the relation is `<` or its
+    /// opposite, and whether it is `<`.
+    pub fn by_less(&self) -> Option<(Comparison<'a>, bool)> {
+        use Relation::*;
+        Some(match self.relation {
+            Less => (self.clone(), true),
+            Greater => (self.swapped(), true),
+            GreaterOrEqual => (self.clone(), false),
+            LessOrEqual => (self.swapped(), false),
+            Equal | NotEqual => return None,
+        })
+    }
+
     /// Returns the opposite comparison.
     pub fn inverted(&self) -> Comparison<'a> {
         Comparison {

@@ -796,17 +796,9 @@ impl<'g, 'a> Test<'g, 'a> {
             let Some(&Operand::Name(result)) = it.operands.first() else {
                 return;
             };
-            let Some(comparison) = Comparison::of(it, true) else {
+            let comparison = Comparison::of(it, true);
+            let Some((comparison, is_less)) = comparison.and_then(|it| it.by_less()) else {
                 return;
-            };
-            let comparison = match comparison.relation {
-                Relation::Greater | Relation::LessOrEqual => comparison.swapped(),
-                _ => comparison,
-            };
-            let outcome = match comparison.relation {
-                Relation::GreaterOrEqual => true,
-                Relation::Less => false,
-                _ => return,
             };
             if let (Operand::Name(size), Operand::Name(bound)) = (comparison.left, comparison.right)
                 && (comparison.signed, comparison.bits) == (false, 64)
@@ -814,7 +806,7 @@ impl<'g, 'a> Test<'g, 'a> {
                 && is_of_grid(self.single, size, 16)
                 && !is_of_grid(self.single, bound, 16)
             {
-                compared.push((result, size, bound, outcome));
+                compared.push((result, size, bound, !is_less));
             }
         });
         let mut demanded = HashSet::default();
@@ -875,17 +867,7 @@ fn settle<'a>(graph: &mut Graph<'a>, blocks: &[Id], mut outcomes: HashMap<&'a st
         }
     }
     for &id in blocks {
-        let block = &mut graph.blocks[id];
-        if let End::Branch(guard, _, to, otherwise) = block.end
-            && let Some(&outcome) = outcomes.get(guard.register)
-        {
-            let taken = if outcome != guard.negated {
-                to
-            } else {
-                otherwise
-            };
-            block.end = End::Jump(taken, false);
-        }
+        graph.settle(id, &outcomes);
     }
     graph.remove_unreachable();
 }
