@@ -245,11 +245,7 @@ fn needed<'a>(graph: &Graph<'a>, each: &Loop<'a>, row: &[Id]) -> HashSet<&'a str
         graph.visit([id], &mut |it| {
             read(it, &mut |name| _ = needed.insert(name))
         });
-        match &block.end {
-            End::Branch(guard, ..) => _ = needed.insert(guard.register),
-            End::Leave(it) | End::Switch(it, _) => read(it, &mut |name| _ = needed.insert(name)),
-            End::Jump(..) | End::Never => {}
-        }
+        (block.end).sources(&mut |name| _ = needed.insert(name));
     }
     needed
 }

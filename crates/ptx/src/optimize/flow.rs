@@ -4,6 +4,7 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
 use super::instructions::instructions;
+use super::liveness::read;
 use super::names::Names;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
@@ -39,7 +40,16 @@ pub(super) enum End<'a> {
     Never,
 }
 
-impl End<'_> {
+impl<'a> End<'a> {
+    /// Calls `visit` with each register that the end reads.
+    pub fn sources(&self, visit: &mut impl FnMut(&'a str)) {
+        match self {
+            End::Branch(guard, ..) => visit(guard.register),
+            End::Leave(it) | End::Switch(it, _) => read(it, visit),
+            End::Jump(..) | End::Never => {}
+        }
+    }
+
     /// Returns the possible targets.
     pub fn targets(&self) -> Vec<Id> {
         match self {

@@ -7,7 +7,7 @@
 use crate::hash::HashSet;
 
 use super::counts::always_runs;
-use super::flow::{End, Graph, Id};
+use super::flow::{Graph, Id};
 use super::instructions::{instructions, results, sources};
 use super::liveness::Liveness;
 use super::loops::{self, Loop};
@@ -92,10 +92,6 @@ fn reads(graph: &Graph<'_>, id: Id, from: usize, register: &str) -> bool {
             sources(it, &mut |name| found |= name == register);
         });
     }
-    match &block.end {
-        End::Branch(guard, ..) => found |= guard.register == register,
-        End::Leave(it) | End::Switch(it, _) => sources(it, &mut |name| found |= name == register),
-        End::Jump(..) | End::Never => {}
-    }
+    (block.end).sources(&mut |name| found |= name == register);
     found
 }

@@ -2,7 +2,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use super::flow::{End, Graph, Id};
+use super::flow::{Graph, Id};
 use super::instructions::{has_result, instructions, is_parameter, is_pure, results, sources};
 use crate::dead::visit_operand;
 use crate::{Instruction, Statement, Type};
@@ -48,11 +48,7 @@ impl<'a> Liveness<'a> {
         for to in block.end.targets() {
             now.extend(self.0.get(&to).into_iter().flatten());
         }
-        match &block.end {
-            End::Branch(guard, ..) => _ = now.insert(guard.register),
-            End::Leave(it) | End::Switch(it, _) => sources(it, &mut |name| _ = now.insert(name)),
-            End::Jump(..) | End::Never => {}
-        }
+        (block.end).sources(&mut |name| _ = now.insert(name));
         for (index, statement) in block.body.iter().enumerate().rev() {
             visit(index, &now);
             if let Statement::Instruction(it) = statement {

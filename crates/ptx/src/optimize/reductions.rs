@@ -5,7 +5,7 @@
 
 use crate::hash::HashSet;
 
-use super::flow::{End, Graph};
+use super::flow::Graph;
 use super::instructions::instructions;
 use super::liveness::read;
 use crate::{Instruction, Operand, Statement};
@@ -28,11 +28,7 @@ pub(super) fn replace(graph: &mut Graph<'_>) -> usize {
                 read(&arguments, &mut |name| _ = needed.insert(name));
             });
         }
-        match &block.end {
-            End::Branch(guard, ..) => _ = needed.insert(guard.register),
-            End::Leave(it) | End::Switch(it, _) => read(it, &mut |name| _ = needed.insert(name)),
-            End::Jump(..) | End::Never => {}
-        }
+        (block.end).sources(&mut |name| _ = needed.insert(name));
     }
     let mut count = 0;
     for block in &mut graph.blocks {
