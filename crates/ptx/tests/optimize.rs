@@ -519,6 +519,12 @@ fn grid_stride(element: &str) -> String {
     )
 }
 
+/// [`grid_stride`] with a fence at the end. The branch at the entry is only combined with those of
+/// kernels without operations among threads.
+fn fenced(element: &str) -> String {
+    replaced(&grid_stride(element), "$end:", "$end: membar.gl;")
+}
+
 /// Checks of the neighbors of an element, and their sum.
 const NEIGHBORS: &str = "
     add.s64 %rd9, %rd5, -1;
@@ -567,7 +573,7 @@ fn specialized(text: &str) -> (String, String) {
 
 #[test]
 fn ordinary_launches_have_32_bits_and_no_loop() {
-    let text = optimized(&(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
+    let text = optimized(&(fenced(NEIGHBORS) + &panics_of_neighbors()));
     let (test, copy) = specialized(&text);
     // The lengths are below 2³⁰, and the number of threads with blocks of up to 1024.
     assert!(
@@ -815,7 +821,7 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         let panics: String = (0..4)
             .map(|i| panic_with(&format!("$P{i}"), &format!("%c{i}")))
             .collect();
-        let text = optimized(&(grid_stride(&element) + &panics));
+        let text = optimized(&(fenced(&element) + &panics));
         let (test, copy) = specialized(&text);
         let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
         let narrow = copy.matches("setp.lt.u32").count();
@@ -875,7 +881,7 @@ fn rows_of_matrices_are_within_the_product_of_the_extents() {
                  st.global.u32 [%e1], %r7;"
             );
         let panics = [panic_with("$P0", "%row"), panic_with("$P1", "%row")].concat();
-        let text = optimized(&(grid_stride(&element) + &panics));
+        let text = optimized(&(fenced(&element) + &panics));
         let (test, copy) = specialized(&text);
         let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
         let panics = copy.matches("setp.").count() - copy.matches(", 0, 0;").count();
@@ -953,7 +959,7 @@ fn conversions_that_change_an_integer_keep_its_checks() {
         let panics: String = (0..4)
             .map(|i| panic_with(&format!("$P{i}"), "%b"))
             .collect();
-        let text = optimized(&(grid_stride(&element) + &panics));
+        let text = optimized(&(fenced(&element) + &panics));
         let (_, copy) = specialized(&text);
         copy.contains("setp.lt.u32") || copy.contains("setp.lt.u64")
     };
@@ -1120,7 +1126,7 @@ fn bits(count: u32, element: &str) -> String {
         $loop:
         "
     );
-    let body = replaced(&grid_stride(element), "$loop:", &start);
+    let body = replaced(&fenced(element), "$loop:", &start);
     body + &panics_of_neighbors()
 }
 
@@ -1573,6 +1579,39 @@ fn first_loads_overlap_with_the_test() {
     assert_eq!(load.matches("setp.lt.u32").count(), 1, "{load}");
     assert!(load.contains("@%x"), "{load}");
     assert!(!copy.contains("ld.global.nc.u32"), "{copy}");
+}
+
+#[test]
+fn one_branch_leads_past_those_of_the_copy() {
+    // The number of branches before the first store, the entry, and the text.
+    let branches = |body: &str| {
+        let text = optimized(&(body.to_owned() + &panics_of_neighbors()));
+        let (test, copy) = specialized(&text);
+        let before = &copy[..copy.find("st.global").unwrap()];
+        (before.matches("bra").count(), test, text)
+    };
+    let skipped = format!("setp.eq.s64 %p7, %rd5, 9; @%p7 bra $end; {NEIGHBORS}");
+    let (count, test, text) = branches(&grid_stride(&skipped));
+    assert_eq!(count, 1, "{text}");
+    // Neighbors, and not the tenth element.
+    assert_eq!(test.matches("setp.eq.s32").count(), 1, "{test}");
+    assert_eq!(test.matches("setp.lt.u32").count(), 4, "{test}");
+    // Threads without an element return if the test passes. Others run the original.
+    let label = &test[test.rfind("bra ").unwrap() + 4..].trim_end_matches(';');
+    let other = &text[text.find(&format!("\n{label}:")).unwrap()..];
+    let other = &other[..other.find("@").unwrap() + 40];
+    assert_eq!(other.matches("not.pred").count(), 1, "{other}");
+    assert_eq!(other.matches("and.pred").count(), 1, "{other}");
+    let general = &other[other.find("bra ").unwrap() + 4..];
+    let general = &general[..general.find(';').unwrap()];
+    let start = &text[text.find(&format!("\n{general}:")).unwrap()..];
+    assert!(start.contains("setp.lt.u64 %p2, %rd8, %rd4;"), "{start}");
+    // Operations among threads, loops, and branches after a store.
+    assert!(branches(&fenced(&skipped)).0 > 1);
+    let repeated = "$inner: st.global.u32 [%rd3], 2; setp.eq.s32 %p7, %r4, 7; @%p7 bra $inner;";
+    assert!(branches(&grid_stride(&format!("{skipped} {repeated}"))).0 > 1);
+    let (count, test, _) = branches(&grid_stride(&format!("st.global.u32 [%rd3], 1; {NEIGHBORS}")));
+    assert_eq!((count, test.matches("setp.lt.u32").count()), (1, 0), "{test}");
 }
 
 #[test]

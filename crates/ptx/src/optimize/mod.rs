@@ -9,6 +9,7 @@ mod coordinates;
 mod counts;
 mod divisions;
 mod early_loads;
+mod entry_branch;
 mod exits;
 mod floats;
 mod flow;
@@ -216,6 +217,7 @@ fn optimize_function<'a>(
         specialize::start_early(&mut graph, names, &special);
         early_loads::start(&mut graph, names, &special, slices);
         early_loads::start_before_checks(&mut graph, names, &special, slices);
+        entry_branch::combine(&mut graph, names, &special);
     } else if function.entry
         && let Some(whole) = whole::whole(&mut graph, names)
     {

@@ -1,0 +1,154 @@
+//! Combines the test at a kernel's entry with the branches that follow it in the copy.
+//!
+//! A thread of a short kernel passes the test, then finds that it has an element, then that the
+//! element is not at an edge, or in bounds. Each branch waits for a special register or a parameter,
+//! and ptxas moves the instructions that compute a condition behind the branch before it. One branch
+//! on the conjunction leads past all of them, so the latencies overlap. Other threads return, or run
+//! the original, which repeats the checks.
+
+use super::early_loads::LARGEST;
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::{can_be_copied, results};
+use super::names::Names;
+use super::specialize::{Special, is_fast, single_definitions};
+use super::{Literal, literal};
+use crate::{Guard, Statement};
+
+/// Combines the branches. Returns whether there was more than one.
+pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> bool {
+    graph.remove_unreachable();
+    let Some(&entry) = graph.order.first() else {
+        return false;
+    };
+    let End::Branch(test, uniform, start, general) = graph.blocks[entry].end else {
+        return false;
+    };
+    let shape = graph.shape();
+    if general != special.general || !is_short(graph, &shape.cold, special) {
+        return false;
+    }
+    let single = single_definitions(graph, &shape.cold);
+    // The conditions of the branches, and where the last of the leading ones returns to.
+    let (mut returning, mut checks): (Vec<Literal<'a>>, Vec<Literal<'a>>) = Default::default();
+    let mut returned = None;
+    let (mut chain, mut at) = (Vec::new(), start);
+    while shape.predecessors[at].len() == 1 && !chain.contains(&at) {
+        let movable = |statement: &Statement<'a>| match statement {
+            Statement::Instruction(it) => {
+                let mut is_single = true;
+                results(it, &mut |name| is_single &= single.contains_key(name));
+                is_single && is_fast(it)
+            }
+            Statement::Loc(_) | Statement::Label(_) => true,
+            _ => false,
+        };
+        if !graph.blocks[at].body.iter().all(movable) {
+            break;
+        }
+        let next = match graph.blocks[at].end {
+            End::Jump(to, _) => to,
+            End::Branch(guard, _, to, otherwise) => {
+                let ends = |id: Id| shape.cold[id] || returns(graph, id);
+                let (value, next, other) = match (ends(to), ends(otherwise)) {
+                    (true, false) => (guard.negated, otherwise, to),
+                    (false, true) => (!guard.negated, to, otherwise),
+                    _ => break,
+                };
+                if !shape.cold[other] && checks.is_empty() {
+                    returning.push((guard.register, value));
+                    returned = Some(other);
+                } else {
+                    checks.push((guard.register, value));
+                }
+                next
+            }
+            _ => break,
+        };
+        chain.push(at);
+        at = next;
+    }
+    if returning.is_empty() && checks.is_empty() {
+        return false;
+    }
+    let mut body = std::mem::take(&mut graph.blocks[entry].body);
+    for &id in &chain {
+        let statements = std::mem::take(&mut graph.blocks[id].body).into_iter();
+        body.extend(statements.filter(|it| matches!(it, Statement::Instruction(_))));
+    }
+    let passes = literal(graph, names, &mut body, (test.register, !test.negated));
+    let mut conjunction = |graph: &mut Graph<'a>, all: Option<&'a str>, literals| {
+        let mut all = all;
+        for condition in literals {
+            let own = literal(graph, names, &mut body, condition);
+            all = Some(match all {
+                Some(all) => graph.and(names, &mut body, [all, own]),
+                None => own,
+            });
+        }
+        all
+    };
+    let inside = conjunction(graph, None, returning);
+    let likely = conjunction(graph, Some(passes), checks);
+    let likely = match inside {
+        Some(inside) => conjunction(graph, likely, vec![(inside, true)]),
+        None => likely,
+    };
+    graph.blocks[entry].body = body;
+    let Some(likely) = likely else { return false };
+    let other = match (inside, returned) {
+        (Some(inside), Some(returned)) => {
+            let mut body = Vec::new();
+            let outside = literal(graph, names, &mut body, (inside, false));
+            let leaves = graph.and(names, &mut body, [passes, outside]);
+            // ptxas moves the likely code away if the original is not the target.
+            let fails = Guard {
+                negated: true,
+                register: leaves,
+            };
+            let end = End::Branch(fails, uniform, general, returned);
+            let label = names.label();
+            graph.add(Block { label, body, end }, None)
+        }
+        _ => general,
+    };
+    graph.blocks[entry].end = End::Branch(Guard::new(likely), false, at, other);
+    graph.remove_unreachable();
+    true
+}
+
+/// Returns whether the copy has few instructions, no loops, and no operations among threads: ptxas
+/// knows that threads take the same branches only while those of a warp that are left stay together.
+fn is_short<'a>(graph: &Graph<'a>, cold: &[bool], special: &Special<'a>) -> bool {
+    let mut blocks = special.blocks(graph);
+    blocks.retain(|&id| !cold[id]);
+    let place = |id: Id| graph.order.iter().position(|&other| other == id);
+    let is_loop = (blocks.iter()).any(|&id| {
+        let mut targets = graph.blocks[id].end.targets();
+        targets.retain(|&to| !cold[to]);
+        targets.iter().any(|&to| place(to) <= place(id))
+    });
+    let (mut size, mut copied) = (0, true);
+    graph.visit(blocks, &mut |it| {
+        size += usize::from(!matches!(it.opcode, "cvt" | "mov"));
+        copied &= can_be_copied(it);
+    });
+    !is_loop && copied && size <= LARGEST
+}
+
+/// Returns whether a block and those after it do nothing but return.
+fn returns(graph: &Graph<'_>, mut id: Id) -> bool {
+    for _ in 0..graph.blocks.len() {
+        let Block { body, end, .. } = &graph.blocks[id];
+        let nothing = body.iter().all(|statement| match statement {
+            Statement::Instruction(it) => is_fast(it),
+            Statement::Loc(_) | Statement::Label(_) => true,
+            _ => false,
+        });
+        match end {
+            End::Jump(to, _) if nothing => id = *to,
+            End::Leave(it) => return nothing && it.opcode != "trap",
+            _ => return false,
+        }
+    }
+    false
+}
