@@ -1610,8 +1610,14 @@ fn one_branch_leads_past_those_of_the_copy() {
     assert!(branches(&fenced(&skipped)).0 > 1);
     let repeated = "$inner: st.global.u32 [%rd3], 2; setp.eq.s32 %p7, %r4, 7; @%p7 bra $inner;";
     assert!(branches(&grid_stride(&format!("{skipped} {repeated}"))).0 > 1);
-    let (count, test, _) = branches(&grid_stride(&format!("st.global.u32 [%rd3], 1; {NEIGHBORS}")));
-    assert_eq!((count, test.matches("setp.lt.u32").count()), (1, 0), "{test}");
+    let (count, test, _) = branches(&grid_stride(&format!(
+        "st.global.u32 [%rd3], 1; {NEIGHBORS}"
+    )));
+    assert_eq!(
+        (count, test.matches("setp.lt.u32").count()),
+        (1, 0),
+        "{test}"
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::{check_of, words};
 use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The maximum number of instructions of the copied body. Other warps hide the latencies of more.
-pub(super) const LARGEST: usize = 100;
+const LARGEST: usize = 100;
 
 /// The maximum number of different indices of the loads.
 const INDICES: usize = 3;

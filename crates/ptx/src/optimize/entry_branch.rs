@@ -6,13 +6,17 @@
 //! on the conjunction leads past all of them, so the latencies overlap. Other threads return, or run
 //! the original, which repeats the checks.
 
-use super::early_loads::LARGEST;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, results};
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::{Literal, literal};
 use crate::{Guard, Statement};
+
+/// The maximum number of instructions of the copy, without those at the entry. Other warps hide the
+/// latencies of more, and ptxas computes the test of longer kernels in uniform registers, but not
+/// its conjunction with conditions that differ between threads.
+const LARGEST: usize = 40;
 
 /// Combines the branches. Returns whether there was more than one.
 pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> bool {
