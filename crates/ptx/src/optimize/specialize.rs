@@ -40,6 +40,9 @@ const WORTHWHILE: usize = 8;
 /// The same for a kernel with a grid-stride loop, which the copy does not have.
 const WORTHWHILE_WITH_LOOP: usize = 6;
 
+/// The same for a kernel that combines the dimensions of the grid, whose copy has one.
+const WORTHWHILE_IF_FLATTENED: usize = 4;
+
 /// The maximum number of instructions of the test.
 const TEST: usize = 64;
 
@@ -139,7 +142,14 @@ pub(super) fn specialize<'a>(
     }
     let single = single_definitions(graph, &cold);
     let (extents, operations) = extents(graph, &cold, &single, kernel.name, known);
-    if extents.is_empty() || operations < WORTHWHILE_WITH_LOOP {
+    let is_flattened = FLATTENED.iter().any(|&[y, z, size_x, size_y, _]| {
+        flattened(graph, &cold, [y, z], [size_x, size_y]).is_some()
+    });
+    let least = match is_flattened {
+        true => WORTHWHILE_IF_FLATTENED,
+        false => WORTHWHILE_WITH_LOOP,
+    };
+    if extents.is_empty() || operations < least {
         return None;
     }
 
@@ -206,7 +216,7 @@ pub(super) fn specialize<'a>(
         .collect();
     let sizes = test.sizes(&cold);
     let has_loop = !covered.is_empty() || !sizes.is_empty();
-    if operations < WORTHWHILE && !has_loop {
+    if operations < WORTHWHILE && !has_loop && !is_flattened {
         return None;
     }
     let (second_test, second_condition) = match has_loop {
