@@ -22,6 +22,7 @@
 
 mod bound_inlining;
 mod convergence;
+mod count_iterations;
 mod dead_functions;
 mod dead_globals;
 mod fold_null_tests;
@@ -38,6 +39,7 @@ use crate::module::Module;
 
 pub use bound_inlining::bound_inlining;
 pub use convergence::convergence;
+pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use fold_null_tests::fold_null_tests;
@@ -91,6 +93,11 @@ pub const PASSES: &[Pass] = &[
         name: "merge_branches",
         about: "merges two conditional branches with the same targets into one",
         run: merge_branches,
+    },
+    Pass {
+        name: "count_iterations",
+        about: "lets loops over slices end by the number of their iterations",
+        run: count_iterations,
     },
     Pass {
         name: "bound_inlining",

@@ -180,6 +180,7 @@ fn transform(
                 passes::dead_globals(&mut optimized);
                 passes::merge_branches(&mut optimized);
                 passes::keep_strided_loops(&mut optimized);
+                passes::count_iterations(&mut optimized);
                 // LLVM may introduce operations that the legalizer cannot handle.
                 legalize::legalize(&mut optimized, &target)
                     .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;

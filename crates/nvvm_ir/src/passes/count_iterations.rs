@@ -1,0 +1,199 @@
+//! The pass `count_iterations`.
+
+use std::collections::HashMap;
+
+use crate::flow::Flow;
+use crate::inst::{BinOp, Flags, InstKind, IntPred};
+use crate::module::Module;
+use crate::types::Type;
+use crate::value::{Block, Const, Func, Value};
+
+/// Lets loops over slices end by the number of their iterations.
+///
+/// An iterator over a slice compares two addresses. To unroll such a loop, libnvvm computes the
+/// number of elements between them. If their size is not a power of two, as that of a point with
+/// three coordinates, this takes a division, and libnvvm does not unroll the loop. But the number
+/// is known: the end of a slice is computed from it.
+pub fn count_iterations(module: &mut Module) {
+    let funcs: Vec<Func> = module.funcs().collect();
+    for func in funcs {
+        let blocks = module.func(func).blocks.clone();
+        if !blocks
+            .iter()
+            .any(|&block| Latch::of(module, block).is_some())
+        {
+            continue;
+        }
+        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let flow = Flow::new(module, func, |block| index[&block]);
+        for &block in &blocks {
+            let dominates = |a: Block, b: Block| flow.dominates(index[&a], index[&b]);
+            if let Some(latch) = Latch::of(module, block)
+                && dominates(latch.header, block)
+                && (module.inst(latch.end)).is_some_and(|end| {
+                    end.block != latch.header && dominates(end.block, latch.header)
+                })
+            {
+                latch.count(module);
+            }
+        }
+    }
+}
+
+/// The end of a loop's iteration, where the address of the next element is compared with the end
+/// of the slice.
+struct Latch {
+    block: Block,
+    header: Block,
+    before: Block,
+    pred: IntPred,
+    /// The address of the end.
+    end: Value,
+    /// The number of elements.
+    count: Value,
+}
+
+impl Latch {
+    fn of(module: &Module, block: Block) -> Option<Latch> {
+        let kind = |value: Value| module.inst(value).map(|data| &data.kind);
+        let &InstKind::CondBr { cond, .. } = kind(module.terminator(block)?)? else {
+            return None;
+        };
+        let &InstKind::ICmp { pred, lhs, rhs } = kind(cond)? else {
+            return None;
+        };
+        if !matches!(pred, IntPred::Eq | IntPred::Ne) {
+            return None;
+        }
+        [(lhs, rhs), (rhs, lhs)]
+            .into_iter()
+            .find_map(|(next, end)| {
+                let (base, size, step) = element(module, next)?;
+                let Some(&Const::Int(step)) = module.as_const(step) else {
+                    return None;
+                };
+                let stride = u64::try_from(step).ok()?.checked_mul(size)?;
+                let data = module.inst(base)?;
+                let InstKind::Phi(incoming) = &data.kind else {
+                    return None;
+                };
+                let (start, before) = match incoming[..] {
+                    [(from, before), (back, latch)] | [(back, latch), (from, before)]
+                        if latch == block && back == next && before != block =>
+                    {
+                        (from, before)
+                    }
+                    _ => return None,
+                };
+                let (from, size, count) = element(module, end)?;
+                (from == start && size == stride && !size.is_power_of_two()).then_some(Latch {
+                    block,
+                    header: data.block,
+                    before,
+                    pred,
+                    end,
+                    count,
+                })
+            })
+    }
+
+    /// Replaces the comparison by one of the number of iterations.
+    fn count(&self, module: &mut Module) {
+        let int = module.ty(self.count);
+        let next = self.counter(module).unwrap_or_else(|| {
+            let (zero, one) = (module.const_int(int, 0), module.const_int(int, 1));
+            let counter = module.push_inst(self.header, int, InstKind::Phi(Vec::new()), None);
+            module.block_mut(self.header).insts.rotate_right(1);
+            let flags = Flags {
+                nuw: true,
+                nsw: true,
+                ..Flags::default()
+            };
+            let sum = InstKind::Bin {
+                op: BinOp::Add,
+                lhs: counter,
+                rhs: one,
+                flags,
+            };
+            let next = self.push(module, int, sum);
+            if let Some(data) = module.inst_mut(counter) {
+                data.kind = InstKind::Phi(vec![(zero, self.before), (next, self.block)]);
+            }
+            next
+        });
+        let compared = InstKind::ICmp {
+            pred: self.pred,
+            lhs: next,
+            rhs: self.count,
+        };
+        let truth = module.types.int(1);
+        let ends = self.push(module, truth, compared);
+        let terminator = module.terminator(self.block);
+        if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst))
+            && let InstKind::CondBr { cond, .. } = &mut data.kind
+        {
+            *cond = ends;
+        }
+    }
+
+    /// Returns the number of iterations so far, with this one, if the loop counts them already.
+    fn counter(&self, module: &Module) -> Option<Value> {
+        let insts = module.block(self.header).insts.iter();
+        insts.copied().find_map(|phi| {
+            let InstKind::Phi(incoming) = &module.inst(phi)?.kind else {
+                return None;
+            };
+            let value = |block: Block| {
+                let mut values = incoming.iter().filter(|&&(_, from)| from == block);
+                values.next().map(|&(value, _)| value)
+            };
+            let next = value(self.block)?;
+            let zero = module.as_const(value(self.before)?)?;
+            let InstKind::Bin {
+                op: BinOp::Add,
+                lhs,
+                rhs,
+                ..
+            } = module.inst(next)?.kind
+            else {
+                return None;
+            };
+            let is_one = |value| matches!(module.as_const(value), Some(Const::Int(1)));
+            let is_zero = matches!(zero, Const::Zero | Const::Int(0));
+            let counts = lhs == phi && is_one(rhs) || rhs == phi && is_one(lhs);
+            (is_zero && counts && module.ty(phi) == module.ty(self.count)).then_some(next)
+        })
+    }
+
+    /// Inserts an instruction before the terminator.
+    fn push(&self, module: &mut Module, ty: Type, kind: InstKind) -> Value {
+        let terminator = module
+            .terminator(self.block)
+            .and_then(|inst| module.inst(inst));
+        let loc = terminator.and_then(|data| data.loc);
+        let inst = module.push_inst(self.block, ty, kind, loc);
+        let insts = &mut module.block_mut(self.block).insts;
+        let last = insts.len() - 1;
+        insts.swap(last - 1, last);
+        inst
+    }
+}
+
+/// Returns the base, the size of an element and the index of the address of an element.
+fn element(module: &Module, address: Value) -> Option<(Value, u64, Value)> {
+    let InstKind::Gep {
+        element,
+        base,
+        indices,
+        inbounds: true,
+    } = &module.inst(address)?.kind
+    else {
+        return None;
+    };
+    match indices[..] {
+        [index] if module.types.int_bits(module.ty(index)) == Some(64) => {
+            Some((*base, module.types.size(*element), index))
+        }
+        _ => None,
+    }
+}
