@@ -1596,6 +1596,8 @@ fn one_branch_leads_past_those_of_the_copy() {
     // Neighbors, and not the tenth element.
     assert_eq!(test.matches("setp.eq.s32").count(), 1, "{test}");
     assert_eq!(test.matches("setp.lt.u32").count(), 4, "{test}");
+    // Three conditions of the test, four checks, and the two other branches.
+    assert_eq!(test.matches("and.pred").count(), 3 + 4 + 2 - 1, "{test}");
     // Threads without an element return if the test passes. Others run the original.
     let label = &test[test.rfind("bra ").unwrap() + 4..].trim_end_matches(';');
     let other = &text[text.find(&format!("\n{label}:")).unwrap()..];
