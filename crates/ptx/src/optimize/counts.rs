@@ -41,12 +41,6 @@ pub(super) struct Known {
 impl<'a> Counted<'a> {
     /// Returns how a loop counts, if it does.
     pub fn new(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Counted<'a>> {
-        // Otherwise the latch may run several times in an iteration.
-        let targets = graph.blocks[each.latch].end.targets();
-        let stays = |to: &Id| *to != each.header && each.blocks.contains(to);
-        if targets.iter().any(stays) {
-            return None;
-        }
         let mut counters = each.counters(graph);
         for other in unrolled(graph, each) {
             if counters.iter().all(|it| it.register != other.register) {

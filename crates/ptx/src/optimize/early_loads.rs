@@ -399,27 +399,25 @@ fn in_bounds<'a>(
     let kernel = slices.first().map_or("", |slice| &slice.kernel);
     let parameter = names.name(&format!("{kernel}_param_{}", element.length));
     let address = [Operand::Address(Base::Name(parameter), 0)];
-    let length = graph.emit(names, body, Type::B64, "ld", &["param", "u64"], address);
-    // The lower half is at most the length, and in the copy the same if the test bounds it.
-    let mut length = match tested.contains(parameter) {
-        true => {
-            let whole = [Operand::Name(length)];
-            graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole)
-        }
-        false => {
-            let most = [Operand::Name(length), number(u32::MAX.into())];
-            let least = graph.emit(names, body, Type::B64, "min", &["u64"], most);
-            let whole = [Operand::Name(least)];
-            graph.emit(names, body, Type::B32, "cvt", &["u32", "u64"], whole)
-        }
-    };
+    let mut length = graph.emit(names, body, Type::B64, "ld", &["param", "u64"], address);
+    let (mut index, mut ty, mut bits) = (element.index, Type::B32, "u32");
+    if tested.contains(parameter) {
+        // The lower half is at most the length, and in the copy the same.
+        let whole = [Operand::Name(length)];
+        length = graph.emit(names, body, ty, "cvt", &["u32", "u64"], whole);
+    } else {
+        // The length may be 2³² or more, so that each index is less.
+        let low = [Operand::Name(index)];
+        (ty, bits) = (Type::B64, "u64");
+        index = graph.emit(names, body, ty, "cvt", &["u64", "u32"], low);
+    }
     if element.count > 1 {
         let operands = [
             Operand::Name(length),
             number(element.count.trailing_zeros().into()),
         ];
-        length = graph.emit(names, body, Type::B32, "shr", &["u32"], operands);
+        length = graph.emit(names, body, ty, "shr", &[bits], operands);
     }
-    let operands = [element.index, length].map(Operand::Name);
-    graph.emit(names, body, Type::Pred, "setp", &["lt", "u32"], operands)
+    let operands = [index, length].map(Operand::Name);
+    graph.emit(names, body, Type::Pred, "setp", &["lt", bits], operands)
 }

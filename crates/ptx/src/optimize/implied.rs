@@ -26,7 +26,7 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
     let predecessors = graph.predecessors();
     let definitions = definitions(graph, &graph.cold());
     let mut sums = HashMap::from_iter([(special.first, Sums::default())]);
-    let mut implied = Vec::new();
+    let mut implied: Vec<(Id, Id)> = Vec::new();
     for &id in region.order() {
         let (Some(mut own), Some(mut facts)) = (sums.remove(&id), known.remove(&id)) else {
             continue;
@@ -38,8 +38,11 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
             own.statement(statement);
             facts.statement(statement);
         }
+        // If the branch before this one is removed, its condition does not limit what this one compares.
+        let is_limited = implied.iter().all(|&(_, next)| next != id);
         let next = implied_by(graph, id, &facts, &own).filter(|&next| {
-            predecessors[next].len() == 1
+            is_limited
+                && predecessors[next].len() == 1
                 && region.follows(id, next)
                 && is_cheap(&graph.blocks[next].body, &definitions)
         });

@@ -63,7 +63,7 @@ pub(super) fn add_body(flow: &DiGraphMap<Id, ()>, latch: Id, inside: &mut BTreeS
     }
 }
 
-/// Returns the innermost loops of a function.
+/// Returns the innermost loops of a function, whose latch each iteration runs once.
 pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
@@ -78,6 +78,7 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
         if inside
             .iter()
             .any(|id| *id != header && headers.contains(id))
+            || repeats(graph, header, latch, &inside)
         {
             continue;
         }
@@ -86,7 +87,7 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     loops
 }
 
-/// Returns the loops of a function that have a single latch.
+/// Returns the loops of a function that have a single latch, which each iteration runs once.
 pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let definitions = Rc::new(definitions(graph, cold));
@@ -95,10 +96,21 @@ pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>
         if back.iter().filter(|&&(_, to)| to == header).count() == 1 {
             let mut inside = BTreeSet::from([header]);
             add_body(&flow, latch, &mut inside);
-            loops.push(Loop::new(graph, header, latch, &inside, &definitions));
+            if !repeats(graph, header, latch, &inside) {
+                loops.push(Loop::new(graph, header, latch, &inside, &definitions));
+            }
         }
     }
     loops
+}
+
+/// Returns whether an iteration may run the latch several times, because the latch also ends an
+/// inner loop.
+fn repeats(graph: &Graph<'_>, header: Id, latch: Id, inside: &BTreeSet<Id>) -> bool {
+    let targets = graph.blocks[latch].end.targets();
+    targets
+        .iter()
+        .any(|to| *to != header && inside.contains(to))
 }
 
 /// The value added to a register in each iteration.
