@@ -4,7 +4,7 @@
 //! rustc's LLVM backend compiles at two optimization levels; the device's results come from one
 //! kernel, launched once per program.
 
-use crate::program::Program;
+use crate::program::{Program, RECURSION_DEPTH};
 use anyhow::{Context as _, Result, bail};
 use cuda_builder::{CudaBuilder, DebugInfo, OptLevel};
 use cust::prelude::*;
@@ -301,6 +301,8 @@ pub fn compile(krate: &Path, level: Level) -> Result<()> {
         .debug(debug)
         .opt_level(if debug { OptLevel::O0 } else { OptLevel::O3 })
         .debug_info(DebugInfo::None)
+        // The default limit of 16 KiB is too low for frames of more than 2 KiB.
+        .recursion_depth(RECURSION_DEPTH)
         .target_dir(krate.with_file_name("target"))
         .build();
     match built {

@@ -2,7 +2,7 @@
 //! dependence on a NaN's bits.
 
 use crate::node::Node;
-use crate::program::{By, Function, Generator, Kind};
+use crate::program::{By, Function, Generator, Kind, RECURSION_DEPTH};
 use crate::types::{I64, INTS, Int, Ty, U32, USIZE, variant};
 
 /// How many expressions a function may have before the rest become plain.
@@ -211,7 +211,7 @@ impl Generator {
             let local = self.name("m");
             if i == 0 && function.kind == Kind::Recursive {
                 children.push(self.expr(&param.ty, depth.min(1)));
-                before.push_str(&format!("let {local}: {name} = § % 7; "));
+                before.push_str(&format!("let {local}: {name} = § % {RECURSION_DEPTH}; "));
                 arguments.push(local);
                 continue;
             }

@@ -72,6 +72,9 @@ pub enum Kind {
     Fallible,
 }
 
+/// The maximum number of nested calls of a recursive function.
+pub const RECURSION_DEPTH: u32 = 7;
+
 /// A program in the making.
 pub struct Generator {
     pub random: Random,
@@ -349,8 +352,7 @@ impl Generator {
         ]);
         self.fallible = kind == Kind::Fallible;
         if kind == Kind::Recursive {
-            // At most seven deep.
-            self.times = 7;
+            self.times = RECURSION_DEPTH as usize;
         }
         let statements = 1 + self.random.below(6);
         let body = self.block(&ret, statements);
