@@ -33,6 +33,10 @@ const NESTED: usize = 3;
 /// The maximum number of attempts to find registers that stay within 31 bits in loops.
 const ROUNDS: usize = 8;
 
+/// The maximum number of nodes of a condition: its parts may occur several times in it, so it would
+/// grow exponentially with the number of instructions.
+const NODES: usize = 64;
+
 /// The values that an integer may have, both ends included.
 pub(super) type Range = (i64, i64);
 
@@ -619,6 +623,15 @@ impl<'a> Condition<'a> {
         }
     }
 
+    /// Returns the number of nodes.
+    fn size(&self) -> usize {
+        match self {
+            Condition::And(a, b) | Condition::Or(a, b) => 1 + a.size() + b.size(),
+            Condition::Not(a) => 1 + a.size(),
+            Condition::Compare(_) | Condition::Unknown => 1,
+        }
+    }
+
     fn visit(&self, visit: &mut impl FnMut(&'a str)) {
         match self {
             Condition::Compare(it) => {
@@ -980,7 +993,7 @@ impl<'a> Facts<'a> {
     }
 
     fn result_condition(&self, it: &Instruction<'a>) -> Option<Condition<'a>> {
-        match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+        let condition = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
             ("setp", ..) => Comparison::of(it, true).map(Condition::Compare),
             (opcode @ ("and" | "or"), ["pred"], [_, Operand::Name(a), Operand::Name(b)]) => {
                 let (a, b) = (self.condition(a).into(), self.condition(b).into());
@@ -994,7 +1007,8 @@ impl<'a> Facts<'a> {
             }
             ("mov", ["pred"], [_, Operand::Name(a)]) => Some(self.condition(a)),
             _ => None,
-        }
+        };
+        condition.filter(|condition| condition.size() <= NODES)
     }
 
     /// Returns the range of an instruction's result, if it is known.

@@ -42,6 +42,9 @@ const WORTHWHILE_WITH_LOOP: usize = 6;
 
 /// The same for a kernel that combines the dimensions of the grid, whose copy has one.
 const WORTHWHILE_IF_FLATTENED: usize = 4;
+/// The maximum number of instructions between a stride and the size of the grid that it is computed
+/// from.
+const STEPS: usize = 16;
 
 /// The maximum number of instructions of the test.
 const TEST: usize = 64;
@@ -785,7 +788,7 @@ impl<'g, 'a> Test<'g, 'a> {
     /// wraps around.
     fn covers(&mut self, each: &Loop<'a>) -> Option<Covered<'a>> {
         let (counter, stride, bound) = strided(self.graph, each)?;
-        if !is_of_grid(self.single, stride, 16) {
+        if !is_of_grid(self.single, stride) {
             return None;
         }
         let (length, values) = (self.body.len(), self.values.clone());
@@ -813,8 +816,8 @@ impl<'g, 'a> Test<'g, 'a> {
             if let (Operand::Name(size), Operand::Name(bound)) = (comparison.left, comparison.right)
                 && (comparison.signed, comparison.bits) == (false, 64)
                 && self.single.contains_key(result)
-                && is_of_grid(self.single, size, 16)
-                && !is_of_grid(self.single, bound, 16)
+                && is_of_grid(self.single, size)
+                && !is_of_grid(self.single, bound)
             {
                 compared.push((result, size, bound, !is_less));
             }
@@ -953,21 +956,29 @@ fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, 
     })
 }
 
-/// Returns whether a register is computed from the number of blocks in the grid.
-fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str, remaining: usize) -> bool {
-    if register.starts_with("%nctaid") {
-        return true;
+/// Returns whether a register is computed from the number of blocks in the grid by at most
+/// [`STEPS`] instructions.
+fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str) -> bool {
+    // Each register once: the number of paths to it grows exponentially.
+    let mut seen = HashSet::from_iter([register]);
+    let mut level = vec![register];
+    for _ in 0..=STEPS {
+        if level.iter().any(|name| name.starts_with("%nctaid")) {
+            return true;
+        }
+        let mut next = Vec::new();
+        for it in level.into_iter().filter_map(|name| single.get(name)) {
+            for operand in it.operands.iter().skip(1) {
+                visit_operand(operand, &mut |name| {
+                    if seen.insert(name) {
+                        next.push(name);
+                    }
+                });
+            }
+        }
+        level = next;
     }
-    let Some(instruction) = single.get(register).filter(|_| remaining > 0) else {
-        return false;
-    };
-    let mut found = false;
-    for operand in instruction.operands.iter().skip(1) {
-        visit_operand(operand, &mut |name| {
-            found = found || is_of_grid(single, name, remaining - 1);
-        });
-    }
-    found
+    false
 }
 
 /// Copies all blocks, with new registers. Returns the copy of each block and of each register.
