@@ -266,7 +266,7 @@ fn inner_condition<'a>(
     each: &Loop<'a>,
     counters: &[Counter<'a>],
 ) -> Option<Condition<'a>> {
-    let inside = |id: &Id| each.blocks.contains(id);
+    let inside = |id: &Id| each.contains(*id);
     for &id in &each.blocks {
         let End::Branch(guard, _, to, otherwise) = graph.blocks[id].end else {
             continue;
@@ -311,7 +311,7 @@ pub(super) fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool
             return false;
         }
         let targets = graph.blocks[id].end.targets().into_iter();
-        pending.extend(targets.filter(|to| each.blocks.contains(to) && seen.insert(*to)));
+        pending.extend(targets.filter(|to| each.contains(*to) && seen.insert(*to)));
     }
     true
 }

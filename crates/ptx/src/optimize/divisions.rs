@@ -14,10 +14,9 @@ use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
     can_be_copied, has_effect, is_parameter, is_pure, rename, results, sources,
 };
-use super::liveness::read;
 use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
-use super::version::number;
+use super::version::{Accesses, number};
 use super::words;
 use crate::rewrite::instruction;
 use crate::{Base, Guard, Instruction, Operand, Statement, Type};
@@ -62,15 +61,22 @@ fn is_constant(it: &Instruction<'_>) -> bool {
 /// Unrolls loops, except those that begin with a block of `slow`. Returns how many.
 pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
     let mut count = 0;
+    let mut accesses = Accesses::default();
     for each in loops::innermost(graph, &graph.cold()) {
         if !slow.contains(&each.header) {
-            count += usize::from(unroll_one(graph, names, &each).is_some());
+            let unrolled = unroll_one(graph, names, &mut accesses, &each);
+            count += usize::from(unrolled.is_some());
         }
     }
     count
 }
 
-fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<()> {
+fn unroll_one<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    accesses: &mut Accesses<'a>,
+    each: &Loop<'a>,
+) -> Option<()> {
     let row = row(graph, each)?;
     let iterations = iterations(graph, &row)?;
     let counters = each.counters(graph);
@@ -134,7 +140,7 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
             }
         }
     }
-    let needed = needed(graph, each, &row);
+    let needed = needed(graph, accesses, each, &row);
     let mut last: Vec<(&'a str, &'a str)> = now.iter().map(|(&old, &new)| (old, new)).collect();
     last.sort_unstable();
     for (old, new) in last.into_iter().filter(|(old, _)| needed.contains(old)) {
@@ -143,8 +149,9 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
         body.push(instruction("mov", &[ty.name()], operands));
     }
 
-    let outside: Vec<Id> = (graph.predecessors()[each.header].iter().copied())
-        .filter(|id| !each.blocks.contains(id))
+    let outside: Vec<Id> = graph
+        .predecessors_of_one(each.header)
+        .filter(|id| !each.contains(*id))
         .collect();
     let mut end = graph.blocks[each.latch].end.clone();
     if let End::Branch(guard, ..) = &mut end {
@@ -176,7 +183,7 @@ fn row(graph: &Graph<'_>, each: &Loop<'_>) -> Option<Vec<Id>> {
     let mut row = vec![each.header];
     while let Some(&last) = row.last().filter(|&&last| last != each.latch) {
         match graph.blocks[last].end {
-            End::Jump(to, _) if each.blocks.contains(&to) && !row.contains(&to) => row.push(to),
+            End::Jump(to, _) if each.contains(to) && !row.contains(&to) => row.push(to),
             _ => return None,
         }
     }
@@ -228,7 +235,12 @@ fn iterations<'a>(graph: &Graph<'a>, row: &[Id]) -> Option<usize> {
 }
 
 /// Returns the registers that an iteration, or code after the loop, may read before it writes them.
-fn needed<'a>(graph: &Graph<'a>, each: &Loop<'a>, row: &[Id]) -> HashSet<&'a str> {
+fn needed<'a>(
+    graph: &Graph<'a>,
+    accesses: &mut Accesses<'a>,
+    each: &Loop<'a>,
+    row: &[Id],
+) -> HashSet<&'a str> {
     let (mut needed, mut written) = (HashSet::default(), HashSet::default());
     graph.visit(row.iter().copied(), &mut |it| {
         sources(it, &mut |name| {
@@ -238,15 +250,8 @@ fn needed<'a>(graph: &Graph<'a>, each: &Loop<'a>, row: &[Id]) -> HashSet<&'a str
         });
         results(it, &mut |name| _ = written.insert(name));
     });
-    for (id, block) in graph.blocks.iter().enumerate() {
-        if each.blocks.contains(&id) {
-            continue;
-        }
-        graph.visit([id], &mut |it| {
-            read(it, &mut |name| _ = needed.insert(name))
-        });
-        (block.end).sources(&mut |name| _ = needed.insert(name));
-    }
+    let outside = written.into_iter();
+    needed.extend(outside.filter(|name| accesses.is_read_outside(graph, each, name)));
     needed
 }
 

@@ -4,7 +4,9 @@
 //! libnvvm's strength reduction saves that register and computes the sum in each iteration. ptxas
 //! then does not recognize the trip count and does not unroll the loop.
 
-use super::flow::{End, Graph};
+use crate::hash::HashMap;
+
+use super::flow::{End, Graph, Id};
 use super::instructions::{results, sources};
 use super::loops::{self, Counter, Loop, Step};
 use super::names::Names;
@@ -13,13 +15,22 @@ use crate::{Instruction, Integer, Operand, Statement, Type};
 /// Rewrites the loops of a function. Returns the number of rewritten loops.
 pub(super) fn separate<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let mut count = 0;
+    // The pass changes no edges, and no other uses of a sum than that which it removes.
+    let (uses, predecessors) = (uses(graph), graph.predecessors());
     for each in loops::innermost(graph, &graph.cold()) {
-        count += usize::from(separate_one(graph, names, &each).is_some());
+        let separated = separate_one(graph, names, &each, &uses, &predecessors);
+        count += usize::from(separated.is_some());
     }
     count
 }
 
-fn separate_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<()> {
+fn separate_one<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    uses: &HashMap<&'a str, usize>,
+    predecessors: &[Vec<Id>],
+) -> Option<()> {
     let End::Branch(guard, ..) = graph.blocks[each.latch].end else {
         return None;
     };
@@ -35,7 +46,7 @@ fn separate_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) ->
     }
     let sum = *sum;
     let (addition, block, index) = each.definition(graph, sum)?;
-    if block != each.latch || index > set_index || uses(graph, sum) != 1 {
+    if block != each.latch || index > set_index || uses.get(sum) != Some(&1) {
         return None;
     }
     let bits = match (addition.opcode, &addition.modifiers[..], addition.guard) {
@@ -63,8 +74,7 @@ fn separate_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) ->
     let Step::Constant(step) = counter.step else {
         return None;
     };
-    let predecessors = graph.predecessors();
-    let mut outside = (predecessors[each.header].iter()).filter(|id| !each.blocks.contains(id));
+    let mut outside = (predecessors[each.header].iter()).filter(|id| !each.contains(**id));
     let (&before, None) = (outside.next()?, outside.next()) else {
         return None;
     };
@@ -112,21 +122,22 @@ fn is_behind(each: &Loop<'_>, counter: &Counter<'_>, index: usize) -> bool {
         .is_some_and(|&(_, block, at)| block == each.latch && at < index)
 }
 
-/// Returns the number of times that the function reads a register.
-fn uses(graph: &Graph<'_>, register: &str) -> usize {
-    let mut count = 0;
+/// Returns the number of times that the function reads each register.
+fn uses<'a>(graph: &Graph<'a>) -> HashMap<&'a str, usize> {
+    let mut uses = HashMap::default();
     for block in &graph.blocks {
+        let mut add = |name: &'a str| *uses.entry(name).or_default() += 1;
         for statement in &block.body {
             super::instructions::instructions(statement, &mut |it| {
-                sources(it, &mut |name| count += usize::from(name == register));
+                sources(it, &mut add);
                 if it.guard.is_some() {
-                    results(it, &mut |name| count += usize::from(name == register));
+                    results(it, &mut add);
                 }
             });
         }
         if let End::Branch(guard, ..) = &block.end {
-            count += usize::from(guard.register == register);
+            add(guard.register);
         }
     }
-    count
+    uses
 }

@@ -60,6 +60,16 @@ impl<'a> End<'a> {
         }
     }
 
+    /// Returns whether a block is a possible target.
+    pub fn leads_to(&self, id: Id) -> bool {
+        match self {
+            End::Jump(to, _) => *to == id,
+            End::Branch(_, _, to, otherwise) => *to == id || *otherwise == id,
+            End::Switch(_, targets) => targets.contains(&id),
+            End::Leave(_) | End::Never => false,
+        }
+    }
+
     /// Replaces the targets.
     pub fn retarget(&mut self, new: &impl Fn(Id) -> Id) {
         match self {
@@ -306,6 +316,12 @@ impl<'a> Graph<'a> {
     /// Returns the predecessors of each block.
     pub fn predecessors(&self) -> Vec<Vec<Id>> {
         self.predecessors_of(self.order.iter().copied())
+    }
+
+    /// Returns the predecessors of a block.
+    pub fn predecessors_of_one(&self, id: Id) -> impl Iterator<Item = Id> {
+        let order = self.order.iter().copied();
+        order.filter(move |&from| self.blocks[from].end.leads_to(id))
     }
 
     /// Returns the predecessors of each block among `blocks`.

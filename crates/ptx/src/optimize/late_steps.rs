@@ -71,7 +71,7 @@ fn is_free(graph: &Graph<'_>, live: &Liveness<'_>, each: &Loop<'_>, block: Id, a
             if to == each.latch || !seen.insert(to) {
                 continue;
             }
-            if each.blocks.contains(&to) {
+            if each.contains(to) {
                 is_read |= reads(graph, to, 0, register);
                 pending.push(to);
             } else {

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use petgraph::algo::dominators::simple_fast;
 use petgraph::graphmap::DiGraphMap;
+use petgraph::visit::DfsPostOrder;
 
 use super::definitions;
 use super::flow::{End, Graph, Id};
@@ -21,6 +22,8 @@ pub(super) struct Loop<'a> {
     pub latch: Id,
     /// The blocks, in the order in which they are written.
     pub blocks: Vec<Id>,
+    /// The same as a set.
+    inside: HashSet<Id>,
     /// For each register that the loop writes: the number of writes, and the block and position of
     /// the last one.
     pub written: HashMap<&'a str, (u32, Id, usize)>,
@@ -44,9 +47,17 @@ pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (DiGraphMap<Id, ()
         }
     }
     let dominators = simple_fast(&flow, entry);
+    // A depth-first search leaves a dominator last, so few edges remain whose dominators are searched.
+    let mut left = HashMap::default();
+    let mut walk = DfsPostOrder::new(&flow, entry);
+    while let Some(id) = walk.next(&flow) {
+        left.insert(id, left.len());
+    }
     let mut back = Vec::new();
     for (from, to, ()) in flow.all_edges() {
-        if (dominators.dominators(from)).is_some_and(|mut all| all.any(|id| id == to)) {
+        if left.get(&from) <= left.get(&to)
+            && (dominators.dominators(from)).is_some_and(|mut all| all.any(|id| id == to))
+        {
             back.push((from, to));
         }
     }
@@ -68,6 +79,7 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
     let definitions = Rc::new(definitions(graph, cold));
+    let places = places(graph);
     let mut loops = Vec::new();
     for &(latch, header) in &back {
         if back.iter().filter(|&&(_, to)| to == header).count() > 1 {
@@ -82,7 +94,14 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
         {
             continue;
         }
-        loops.push(Loop::new(graph, header, latch, &inside, &definitions));
+        loops.push(Loop::new(
+            graph,
+            &places,
+            header,
+            latch,
+            &inside,
+            &definitions,
+        ));
     }
     loops
 }
@@ -91,17 +110,34 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
 pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
     let definitions = Rc::new(definitions(graph, cold));
+    let places = places(graph);
     let mut loops: Vec<Loop<'a>> = Vec::new();
     for &(latch, header) in &back {
         if back.iter().filter(|&&(_, to)| to == header).count() == 1 {
             let mut inside = BTreeSet::from([header]);
             add_body(&flow, latch, &mut inside);
             if !repeats(graph, header, latch, &inside) {
-                loops.push(Loop::new(graph, header, latch, &inside, &definitions));
+                loops.push(Loop::new(
+                    graph,
+                    &places,
+                    header,
+                    latch,
+                    &inside,
+                    &definitions,
+                ));
             }
         }
     }
     loops
+}
+
+/// Returns the position of each block in the order in which the blocks are written.
+fn places(graph: &Graph<'_>) -> Vec<usize> {
+    let mut places = vec![usize::MAX; graph.blocks.len()];
+    for (place, &id) in graph.order.iter().enumerate() {
+        places[id] = place;
+    }
+    places
 }
 
 /// Returns whether an iteration may run the latch several times, because the latch also ends an
@@ -145,14 +181,14 @@ pub(super) enum Which {
 impl<'a> Loop<'a> {
     fn new(
         graph: &Graph<'a>,
+        places: &[usize],
         header: Id,
         latch: Id,
         inside: &BTreeSet<Id>,
         definitions: &Rc<HashMap<&'a str, u32>>,
     ) -> Loop<'a> {
-        let blocks: Vec<Id> = (graph.order.iter().copied())
-            .filter(|id| inside.contains(id))
-            .collect();
+        let mut blocks: Vec<Id> = inside.iter().copied().collect();
+        blocks.sort_unstable_by_key(|&id| places[id]);
         let mut written = HashMap::default();
         for &id in &blocks {
             for (index, statement) in graph.blocks[id].body.iter().enumerate() {
@@ -167,10 +203,16 @@ impl<'a> Loop<'a> {
         Loop {
             header,
             latch,
+            inside: blocks.iter().copied().collect(),
             blocks,
             written,
             definitions: Rc::clone(definitions),
         }
+    }
+
+    /// Returns whether a block is in the loop.
+    pub fn contains(&self, id: Id) -> bool {
+        self.inside.contains(&id)
     }
 
     /// Returns whether the operand does not change in the loop.

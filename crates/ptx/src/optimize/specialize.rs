@@ -234,7 +234,7 @@ pub(super) fn specialize<'a>(
     }
     let is_nested = |(each, _): &(&Loop<'a>, Covered<'a>)| {
         let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
-        others.any(|(it, _)| it.blocks.contains(&each.header))
+        others.any(|(it, _)| it.contains(each.header))
     };
     let is_slow = (!has_loop || covered.iter().any(is_nested))
         && (extents.iter()).all(|name| is_trusted(&single, name, kernel.name, known));

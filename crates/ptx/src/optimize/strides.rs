@@ -11,7 +11,7 @@ use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions};
 use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
-use super::version::{self, number};
+use super::version::{self, Accesses, number};
 use crate::{Guard, Operand, Type};
 
 /// How many iterations are done at once.
@@ -23,15 +23,26 @@ const LARGEST: usize = 64;
 /// Unrolls loops, except those that begin with a block of `slow`. Returns how many.
 pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
     let mut count = 0;
-    for each in loops::innermost(graph, &graph.cold()) {
+    let mut cold = graph.cold();
+    let mut accesses = Accesses::default();
+    for each in loops::innermost(graph, &cold) {
         if !slow.contains(&each.header) {
-            count += usize::from(unroll_one(graph, names, &each).is_some());
+            let unrolled = unroll_one(graph, names, &mut accesses, &cold, &each);
+            count += usize::from(unrolled.is_some());
+            // The loops that are copied have no panics.
+            cold.resize(graph.blocks.len(), false);
         }
     }
     count
 }
 
-fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<()> {
+fn unroll_one<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    accesses: &mut Accesses<'a>,
+    cold: &[bool],
+    each: &Loop<'a>,
+) -> Option<()> {
     let (mut size, mut loads, mut plain) = (0, false, true);
     for &id in &each.blocks {
         let block = &graph.blocks[id];
@@ -48,7 +59,7 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
                 .end
                 .targets()
                 .iter()
-                .all(|to| each.blocks.contains(to) && *to != each.header);
+                .all(|to| each.contains(*to) && *to != each.header);
     }
     if !plain || !loads || size > LARGEST {
         return None;
@@ -67,11 +78,13 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
         _ => return None,
     };
     let mut copies = Vec::new();
+    let mut cold = cold.to_vec();
     for _ in 0..ITERATIONS {
-        let cold = graph.cold();
+        cold.resize(graph.blocks.len(), false);
         copies.push(version::copy(
             graph,
             names,
+            accesses,
             &cold,
             each,
             &HashMap::default(),
@@ -116,11 +129,11 @@ fn unroll_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> O
         graph.emit(names, &mut test, pred, "setp", &modifiers, sources)
     };
 
-    let predecessors = graph.predecessors();
     let inside: HashSet<Id> = (each.blocks.iter().copied())
         .chain(copies.iter().flat_map(|copy| copy.blocks.clone()))
         .collect();
-    let outside: Vec<Id> = (predecessors[each.header].iter().copied())
+    let outside: Vec<Id> = graph
+        .predecessors_of_one(each.header)
         .filter(|id| !inside.contains(id))
         .collect();
     let guard = Guard::new(enough);

@@ -86,7 +86,7 @@ pub(super) fn plan<'a>(
             }
             _ => return None,
         };
-        if row.contains(&next) || !each.blocks.contains(&next) {
+        if row.contains(&next) || !each.contains(next) {
             return None;
         }
         row.push(next);

@@ -12,6 +12,7 @@ use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, is_pure, rename, results, sources};
+use super::liveness::read;
 use super::loops::{self, Comparison, Counter, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::{Check, check_of, unroll};
@@ -30,11 +31,13 @@ pub(super) fn version<'a>(
 ) -> usize {
     let mut count = 0;
     let mut cold = graph.cold();
+    let mut accesses = Accesses::default();
     for each in loops::innermost(graph, &cold) {
         if slow.contains(&each.header) {
             continue;
         }
-        if let Some(removed) = version_one(graph, names, &cold, &each, slices, slow) {
+        if let Some(removed) = version_one(graph, names, &mut accesses, &cold, &each, slices, slow)
+        {
             count += removed;
             cold = graph.cold();
         }
@@ -45,6 +48,7 @@ pub(super) fn version<'a>(
 fn version_one<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
+    accesses: &mut Accesses<'a>,
     cold: &[bool],
     each: &Loop<'a>,
     slices: &[&Slice],
@@ -100,7 +104,7 @@ fn version_one<'a>(
         // The remaining iterations run in the original loop: a third copy would cost more uniform
         // registers than ptxas has.
         Some(plan) => {
-            let live = live(ahead.graph, cold, each);
+            let live = live(ahead.graph, accesses, cold, each);
             let place = ahead.graph.order.iter().position(|id| *id == header)?;
             several = Some(unroll::several(&mut ahead, &plan));
             let unrolled = unroll::unroll(&mut ahead, &plan, header, &live);
@@ -109,11 +113,12 @@ fn version_one<'a>(
             order.splice(place..place, unrolled.iter().copied());
             unrolled
         }
-        None => copy(ahead.graph, names, cold, each, &removed).blocks,
+        None => copy(ahead.graph, names, accesses, cold, each, &removed).blocks,
     };
     let body = ahead.body;
-    let outside: Vec<Id> = (graph.predecessors()[header].iter().copied())
-        .filter(|id| !each.blocks.contains(id) && !fast.contains(id))
+    let outside: Vec<Id> = graph
+        .predecessors_of_one(header)
+        .filter(|id| !each.contains(*id) && !fast.contains(id))
         .collect();
     let block = Block {
         label: names.label(),
@@ -139,7 +144,7 @@ fn version_one<'a>(
             .retarget(&|to| if to == header { test } else { to });
     }
     // The original loop is now cold.
-    graph.order.retain(|id| !each.blocks.contains(id));
+    graph.order.retain(|id| !each.contains(*id));
     graph.order.extend(&each.blocks);
     slow.extend(&each.blocks);
     Some(removed.len())
@@ -160,6 +165,7 @@ pub(super) struct Copy {
 pub(super) fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
+    accesses: &mut Accesses<'a>,
     cold: &[bool],
     each: &Loop<'a>,
     removed: &HashMap<Id, Id>,
@@ -167,7 +173,7 @@ pub(super) fn copy<'a>(
     let copied = with_panics(graph, cold, each, removed);
     // Registers that only these blocks use get new names, so that the copy's registers have a
     // single definition, too.
-    let outside = used_outside(graph, cold, each, &copied);
+    let outside = accesses.outside(graph, cold, each, &copied);
     let mut new = HashMap::default();
     let mut written: Vec<&'a str> = each.written.keys().copied().collect();
     written.sort_unstable();
@@ -205,7 +211,7 @@ pub(super) fn copy<'a>(
     let end = graph.order.len() - copied.len();
     let panics = graph.order.split_off(end + count);
     let fast = graph.order.split_off(end);
-    let place = graph.order.iter().position(|id| each.blocks.contains(id));
+    let place = graph.order.iter().position(|&id| each.contains(id));
     let place = place.unwrap_or(end);
     graph.order.splice(place..place, fast.iter().copied());
     graph.order.extend(panics);
@@ -241,56 +247,90 @@ fn with_panics(
     all
 }
 
-/// Returns the registers that blocks other than `blocks` and the panics of the loop use.
-fn used_outside<'a>(
-    graph: &Graph<'a>,
-    cold: &[bool],
-    each: &Loop<'a>,
-    blocks: &[Id],
-) -> HashSet<&'a str> {
-    let mut outside = HashSet::default();
-    for (id, block) in graph.blocks.iter().enumerate() {
-        if blocks.contains(&id) || all_cold_and_from(graph, cold, each, id) {
-            continue;
-        }
-        for statement in &block.body {
-            instructions(statement, &mut |it| {
-                sources(it, &mut |name| _ = outside.insert(name));
-                results(it, &mut |name| _ = outside.insert(name));
-            });
-        }
-        match &block.end {
-            End::Branch(guard, ..) => _ = outside.insert(guard.register),
-            End::Switch(it, _) | End::Leave(it) => {
-                sources(it, &mut |name| _ = outside.insert(name));
-                results(it, &mut |name| _ = outside.insert(name));
+/// The blocks that access each register, for a pass that only adds blocks.
+#[derive(Debug, Default)]
+pub(super) struct Accesses<'a> {
+    reads: HashMap<&'a str, Vec<Id>>,
+    writes: HashMap<&'a str, Vec<Id>>,
+    /// The number of blocks that have been considered.
+    count: usize,
+}
+
+impl<'a> Accesses<'a> {
+    /// Considers the blocks that have been added.
+    fn update(&mut self, graph: &Graph<'a>) {
+        let add = |all: &mut HashMap<&'a str, Vec<Id>>, name, id| {
+            let blocks = all.entry(name).or_default();
+            if blocks.last() != Some(&id) {
+                blocks.push(id);
             }
-            End::Jump(..) | End::Never => {}
+        };
+        for (id, block) in graph.blocks.iter().enumerate().skip(self.count) {
+            graph.visit([id], &mut |it| {
+                read(it, &mut |name| add(&mut self.reads, name, id));
+                results(it, &mut |name| add(&mut self.writes, name, id));
+            });
+            (block.end).sources(&mut |name| add(&mut self.reads, name, id));
         }
+        self.count = graph.blocks.len();
     }
-    outside
+
+    /// Returns whether a block outside a loop reads a register.
+    pub fn is_read_outside(&mut self, graph: &Graph<'a>, each: &Loop<'a>, name: &str) -> bool {
+        self.update(graph);
+        let blocks = self.reads.get(name).into_iter().flatten();
+        blocks.copied().any(|id| !each.contains(id))
+    }
+
+    /// Returns the registers that the loop writes and that blocks other than `blocks` and the panics
+    /// of the loop access.
+    fn outside(
+        &mut self,
+        graph: &Graph<'a>,
+        cold: &[bool],
+        each: &Loop<'a>,
+        blocks: &[Id],
+    ) -> HashSet<&'a str> {
+        self.update(graph);
+        let own: HashSet<Id> = blocks.iter().copied().collect();
+        let mut known: Option<Vec<Vec<Id>>> = None;
+        // A panic that is reached only from the loop does not require that a register keeps its
+        // name.
+        let mut is_panic = |id: Id| {
+            let predecessors = || graph.predecessors();
+            cold[id]
+                && known.get_or_insert_with(predecessors)[id]
+                    .iter()
+                    .all(|&from| each.contains(from))
+        };
+        let mut is_outside = |name: &&'a str| {
+            let blocks = [self.reads.get(name), self.writes.get(name)].into_iter();
+            let mut blocks = blocks.flatten().flatten().copied();
+            blocks.any(|id| !own.contains(&id) && !is_panic(id))
+        };
+        each.written
+            .keys()
+            .copied()
+            .filter(|name| is_outside(name))
+            .collect()
+    }
 }
 
 /// Returns the registers that the loop writes and that are used outside it, or in its next
 /// iteration: those that are initialized before it.
-fn live<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Vec<&'a str> {
+fn live<'a>(
+    graph: &Graph<'a>,
+    accesses: &mut Accesses<'a>,
+    cold: &[bool],
+    each: &Loop<'a>,
+) -> Vec<&'a str> {
     let blocks = with_panics(graph, cold, each, &HashMap::default());
-    let outside = used_outside(graph, cold, each, &blocks);
+    let outside = accesses.outside(graph, cold, each, &blocks);
     let mut live: Vec<&'a str> = (each.written.keys().copied())
         .filter(|name| outside.contains(name))
         .collect();
     live.sort_unstable();
     live
-}
-
-/// Returns whether a cold block is reached only from the loop. Its uses do not require that a
-/// register keeps its name.
-fn all_cold_and_from(graph: &Graph<'_>, cold: &[bool], each: &Loop<'_>, id: Id) -> bool {
-    cold[id] && {
-        let mut from =
-            (graph.order.iter()).filter(|&&b| graph.blocks[b].end.targets().contains(&id));
-        from.all(|b| each.blocks.contains(b))
-    }
 }
 
 fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a str) -> &'a str) {
