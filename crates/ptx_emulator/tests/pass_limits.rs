@@ -190,3 +190,46 @@ fn the_last_index_of_32_bits_is_within_a_longer_slice() {
     let base = (&raw const *element as u64).wrapping_sub(2 * last);
     compare(&texts, 1, &[base, 1 << 32, 4, last]);
 }
+
+#[test]
+fn a_predicate_with_several_definitions_has_no_known_value() {
+    let texts = finished(
+        4,
+        &[],
+        &[1],
+        "
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_2];
+        mov.u32 %r1, %tid.x;
+        cvt.u64.u32 %rd4, %r1;
+        mov.u32 %r2, %nctaid.x;
+        cvt.u64.u32 %rd5, %r2;
+        add.s64 %rd6, %rd4, %rd2;
+        add.s64 %rd7, %rd6, %rd2;
+        add.s64 %rd8, %rd7, %rd2;
+        add.s64 %rd9, %rd8, %rd2;
+        add.s64 %rd10, %rd9, %rd2;
+        // The grid has at least as many blocks as there are elements.
+        setp.lt.u64 %p1, %rd5, %rd2;
+        setp.gt.u64 %p2, %rd10, 3;
+        setp.gt.u64 %p3, %rd3, 5;
+        @%p3 bra $other;
+        and.pred %p5, %p1, %p2;
+        bra.uni $joined;
+    $other:
+        setp.lt.u64 %p5, %rd4, 8;
+    $joined:
+        shl.b64 %rd11, %rd4, 3;
+        add.s64 %rd12, %rd1, %rd11;
+        @%p5 bra $end;
+        st.global.u64 [%rd12], %rd10;
+    $end:
+        ret;
+        ",
+    );
+    for number in [0, 9] {
+        compare(&texts, 32, &[1, number, 0]);
+    }
+}

@@ -851,7 +851,8 @@ fn settle<'a>(graph: &mut Graph<'a>, blocks: &[Id], mut outcomes: HashMap<&'a st
     if outcomes.is_empty() {
         return;
     }
-    // Predicates that depend on them.
+    let definitions = definitions(graph, &graph.cold());
+    // Predicates that depend on them, and are not set elsewhere.
     loop {
         let before = outcomes.len();
         graph.visit(blocks.iter().copied(), &mut |it| {
@@ -871,7 +872,9 @@ fn settle<'a>(graph: &mut Graph<'a>, blocks: &[Id], mut outcomes: HashMap<&'a st
                 ("not", None, [_, a]) => known(a).map(|value| !value),
                 _ => None,
             };
-            if let (Some(value), Some(&Operand::Name(result))) = (value, it.operands.first()) {
+            if let (Some(value), Some(&Operand::Name(result))) = (value, it.operands.first())
+                && definitions.get(result) == Some(&1)
+            {
                 outcomes.insert(result, value);
             }
         });
