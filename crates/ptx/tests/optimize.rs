@@ -2103,3 +2103,35 @@ fn checks_of_unrolled_iterations_are_combined() {
     // The first panic reads the previous value.
     assert!(!body("%rd6").contains("and.pred"));
 }
+
+#[test]
+fn two_readings_of_the_clock_differ() {
+    let text = optimized(
+        "
+        .reg .pred %p<9>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, %clock;
+        mov.u32 %r2, %clock;
+        // This is no saturating subtraction of one reading.
+        add.s32 %r3, %r2, -10;
+        setp.lt.u32 %p3, %r1, 10;
+        selp.b32 %r4, 0, %r3, %p3;
+        st.global.u32 [%rd2+8], %r4;
+        cvt.u64.u32 %rd3, %r1;
+        cvt.u64.u32 %rd4, %r2;
+        // The comparison of the first reading says nothing about the second.
+        setp.ge.u64 %p1, %rd3, 1000;
+        @%p1 bra $end;
+        setp.lt.u64 %p2, %rd4, 1000;
+        selp.b64 %rd5, %rd4, 7, %p2;
+        min.u64 %rd6, %rd5, 5000;
+        st.global.u64 [%rd2], %rd6;
+        $end:
+        ret;",
+    );
+    assert_eq!(text.matches("selp.").count(), 2, "{text}");
+    assert!(!text.contains("max.u32"), "{text}");
+}

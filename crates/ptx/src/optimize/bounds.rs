@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use super::check_of;
 use super::flow::{End, Graph, Id};
-use super::instructions::{instructions, results};
+use super::instructions::{instructions, is_pure, results};
 use super::loops::{self, Comparison, Relation};
 use super::names::Names;
 use super::narrow::{Facts, Range, Region};
@@ -477,7 +477,7 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         it: &Instruction<'a>,
     ) -> Option<Value<'a>> {
-        if it.guard.is_some() {
+        if !is_pure(it) {
             return None;
         }
         let of = |index: usize| self.value(facts, it.operands.get(index)?);

@@ -930,8 +930,9 @@ impl<'a> Facts<'a> {
             self.ranges.insert(result, range);
         }
         let has_same_value = match (it.opcode, &it.modifiers[..]) {
+            // Two readings of a clock differ.
             ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"]) | ("cvt", ["u64", "u32"]) => {
-                it.guard.is_none()
+                is_pure(it)
             }
             _ => false,
         };

@@ -2,7 +2,7 @@
 
 use crate::hash::HashMap;
 
-use super::instructions::{instructions, results};
+use super::instructions::{instructions, is_pure, results};
 use crate::{Instruction, Operand, Statement};
 
 /// The maximum number of registers in a sum.
@@ -90,7 +90,8 @@ impl<'a> Sums<'a> {
     /// Updates the sums for the execution of a statement.
     pub fn statement(&mut self, statement: &Statement<'a>) {
         let sum = match statement {
-            Statement::Instruction(it) if it.guard.is_none() => self.result(it),
+            // Two readings of a clock differ.
+            Statement::Instruction(it) if is_pure(it) => self.result(it),
             _ => None,
         };
         instructions(statement, &mut |it| {
