@@ -42,6 +42,7 @@ const WORTHWHILE_WITH_LOOP: usize = 6;
 
 /// The same for a kernel that combines the dimensions of the grid, whose copy has one.
 const WORTHWHILE_IF_FLATTENED: usize = 4;
+
 /// The maximum number of instructions between a stride and the size of the grid that it is computed
 /// from.
 const STEPS: usize = 16;
