@@ -2134,4 +2134,97 @@ fn two_readings_of_the_clock_differ() {
     );
     assert_eq!(text.matches("selp.").count(), 2, "{text}");
     assert!(!text.contains("max.u32"), "{text}");
+
+/// A reduction of a warp for the smallest number and its index, and `after`.
+fn smallest(capture: &str, after: &str) -> String {
+    let mut body = "
+        .reg .pred %p<40>;
+        .reg .b32 %r<200>;
+        .reg .f32 %f<40>;
+        .reg .b64 %rd<10>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, %laneid;
+        mul.wide.u32 %rd3, %r1, 4;
+        add.s64 %rd4, %rd2, %rd3;
+        ld.global.f32 %f0, [%rd4];
+        mov.u32 %r10, %r1;
+        mov.u32 %r4, 31;
+        mov.u32 %r5, -1;
+        "
+    .to_owned();
+    for step in 0..5 {
+        let [f, r, p] = [5 * step, 10 + 20 * step, 6 * step];
+        let next = [f + 5, r + 20];
+        let distance = 1 << step;
+        body.push_str(&format!(
+            "
+            mov.b32 %r{}, %f{f};
+            shfl.sync.bfly.b32 %r{}, %r{}, {distance}, %r4, %r5;
+            shfl.sync.bfly.b32 %r{}, %r{r}, {distance}, %r4, %r5;
+            mov.b32 %f{}, %r{};
+            and.b32 %r{}, %r1, {distance};
+            setp.eq.s32 %p{p}, %r{}, 0;
+            selp.f32 %f{}, %f{f}, %f{}, %p{p};
+            selp.f32 %f{}, %f{}, %f{f}, %p{p};
+            selp.b32 %r{}, %r{r}, %r{}, %p{p};
+            selp.b32 %r{}, %r{}, %r{r}, %p{p};
+            {capture}
+            setp.lt.f32 %p{}, %f{}, %f{};
+            selp.f32 %f{}, %f{}, %f{}, %p{};
+            selp.b32 %r{}, %r{}, %r{}, %p{};
+            ",
+            r + 1,
+            r + 2,
+            r + 1,
+            r + 3,
+            f + 1,
+            r + 2,
+            r + 4,
+            r + 4,
+            f + 2,
+            f + 1,
+            f + 3,
+            f + 1,
+            r + 5,
+            r + 3,
+            r + 6,
+            r + 3,
+            p + 1,
+            f + 3,
+            f + 2,
+            next[0],
+            f + 3,
+            f + 2,
+            p + 1,
+            next[1],
+            r + 6,
+            r + 5,
+            p + 1,
+        ));
+    }
+    body.push_str(after);
+    body.push_str("st.global.u32 [%rd4], %r110; ret;");
+    body
+}
+
+#[test]
+fn order_of_a_reduction_needs_no_selections() {
+    let text = optimized(&smallest("", ""));
+    let count = |opcode: &str| text.matches(opcode).count();
+    // Those of the closure remain.
+    assert_eq!(count("selp."), 10, "{text}");
+    assert_eq!(count("shfl.sync.bfly.b32"), 8, "{text}");
+    assert_eq!(count("shfl.sync.idx.b32"), 4, "{text}");
+}
+
+#[test]
+fn order_stays_where_other_lanes_are_observed() {
+    let used_later = "st.global.u32 [%rd4+128], %r50;";
+    let branches = "@%p1 st.global.u32 [%rd4+128], %r15;";
+    for (capture, after) in [("", used_later), (branches, "")] {
+        let text = optimized(&smallest(capture, after));
+        assert_eq!(text.matches("selp.").count(), 30, "{text}");
+        assert!(!text.contains("shfl.sync.idx"), "{text}");
+    }
 }

@@ -22,6 +22,7 @@ mod loops;
 mod names;
 mod narrow;
 mod normal;
+mod ordered;
 mod reductions;
 mod remaining;
 mod saturate;
@@ -178,6 +179,7 @@ fn optimize_function<'a>(
     let mut changed = spaces::infer(&mut graph, names, kernel, slices);
     changed += reductions::replace(&mut graph);
     if function.entry {
+        changed += ordered::relax(&mut graph, names, function);
         changed += arrivals::simplify(&mut graph, function);
     }
     changed += exits::separate(&mut graph, names);
