@@ -30,6 +30,7 @@ pub fn trials() -> Vec<Trial> {
         trial(Arch::Sm75, "output::per_row", rows_and_columns),
         trial(Arch::Sm75, "output::per_thread_2d", matrices),
         trial(Arch::Sm75, "output::per_thread_3d", volumes),
+        trial(Arch::Sm75, "output::per_thread_3d_zipped", zipped_volumes),
         trial(Arch::Sm75, "output::vecadd", vecadd),
         trial(Arch::Sm75, "output::transpose", transpose),
         trial(Arch::Sm75, "output::stencil", stencil),
@@ -299,6 +300,67 @@ fn volumes(session: &Session, module: &Module) -> Result<(), Failed> {
                 values(true),
                 "each thread's first element",
             )?;
+        }
+    }
+    Ok(())
+}
+
+/// Launches with a thread for each element take a path of their own if all shapes are equal.
+fn zipped_volumes(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    let usual = (60, 5, 4);
+    for other in [
+        usual,
+        (59, 5, 4),
+        (61, 5, 4),
+        (60, 4, 5),
+        (60, 5, 3),
+        (60, 6, 4),
+        (0, 5, 4),
+    ] {
+        for place in 0..3 {
+            let mut shapes = [usual; 3];
+            shapes[place] = other;
+            let buffer = |(len, ..): (usize, usize, usize)| DeviceBuffer::<u64>::zeroed(len);
+            let buffers = [buffer(shapes[0])?, buffer(shapes[1])?, buffer(shapes[2])?];
+            let argument = |index: usize| {
+                let (len, width, height) = shapes[index];
+                let depth = len.div_ceil(width * height);
+                let address = buffers[index].as_device_ptr().as_raw();
+                [
+                    address,
+                    len as u64,
+                    width as u64,
+                    height as u64,
+                    depth as u64,
+                ]
+            };
+            // SAFETY: the kernel's parameters are outputs of as many elements.
+            unsafe {
+                launch!(module.out_3d_zipped<<<(2, 3, 2), (4, 2, 2), 0, stream>>>(
+                    argument(0), argument(1), argument(2)
+                ))?;
+            }
+            stream.synchronize()?;
+            for (index, (buffer, (len, width, height))) in buffers.iter().zip(shapes).enumerate() {
+                let value = |i: usize| {
+                    let (x, y, z) = (i % width, i / width % height, i / (width * height));
+                    let is_inside = |&(len, width, height): &(usize, usize, usize)| {
+                        x < width && y < height && (z * height + y) * width + x < len
+                    };
+                    let value = (x << 48 | y << 40 | z << 32) as u64 | (index as u64 + 1);
+                    if shapes.iter().all(is_inside) {
+                        value
+                    } else {
+                        0
+                    }
+                };
+                expect(
+                    buffer.as_host_vec()?,
+                    (0..len).map(value).collect(),
+                    "places that are in all volumes",
+                )?;
+            }
         }
     }
     Ok(())

@@ -32,6 +32,7 @@ mod specialize;
 mod strides;
 mod sums;
 mod switches;
+mod threading;
 mod unroll;
 mod version;
 mod whole;

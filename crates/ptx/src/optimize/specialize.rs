@@ -24,7 +24,7 @@ use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
-use super::{definitions, liveness};
+use super::{definitions, liveness, threading};
 use crate::dead::visit_operand;
 use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
 
@@ -49,6 +49,9 @@ const STEPS: usize = 16;
 
 /// The maximum number of instructions of the test.
 const TEST: usize = 64;
+
+/// The minimum number of extents that are expected to be equal to others: those of three volumes.
+const EQUAL: usize = 8;
 
 /// The label of the original body starts with this if its launches are so large that its loops need
 /// not be fast.
@@ -158,8 +161,11 @@ pub(super) fn specialize<'a>(
     }
 
     // The test of the extents and of the grid.
+    let equal = equal_extents(graph, kernel, known);
     let mut test = Test::new(graph, names, &single, &extents);
-    let mut sorted: Vec<&'a str> = extents.iter().copied().collect();
+    test.demand_equal(&equal)?;
+    let is_first = |name: &&'a str| !equal.iter().any(|(other, _)| other == name);
+    let mut sorted: Vec<&'a str> = extents.iter().copied().filter(is_first).collect();
     sorted.sort_unstable();
     let mut all: Option<&'a str> = None;
     for extent in sorted {
@@ -242,7 +248,7 @@ pub(super) fn specialize<'a>(
 
     let originals = graph.order.clone();
     let general = *originals.first()?;
-    let (ids, renamed) = copy(graph, names);
+    let (ids, renamed) = copy(graph, names, &equal);
     if is_slow {
         graph.blocks[general].label = names.numbered(GENERAL, "");
         slow.extend(&originals);
@@ -307,6 +313,7 @@ pub(super) fn specialize<'a>(
     let copies: Vec<Id> = originals.iter().map(|id| ids[id]).collect();
     let outcomes = (sizes.into_iter()).map(|(name, outcome)| (in_copy(name), outcome));
     settle(graph, &copies, outcomes.collect());
+    threading::thread(graph, &copies);
     liveness::remove_dead(graph, &copies);
     Some(special)
 }
@@ -467,6 +474,51 @@ fn extents<'a>(
         .collect();
     extents.extend(products);
     (extents, operations)
+}
+
+/// Returns pairs of extents, of which the second is read first: those of the outputs of a kernel with
+/// many, such as the components of a field, which have the same shape in most launches. Otherwise,
+/// the conditions of each output would be tested and computed separately.
+fn equal_extents<'a>(
+    graph: &Graph<'a>,
+    kernel: &Function<'a>,
+    known: Kernels<'_>,
+) -> Vec<(&'a str, &'a str)> {
+    let size_of = |param: &str| {
+        let index = param.strip_prefix(kernel.name)?.strip_prefix("_param_")?;
+        let index = index.parse().ok()?;
+        let is_partition = |it: &crate::Parameter| it.kernel == kernel.name && it.index == index;
+        let size = kernel.params.get(index)?.extents.first().copied()?;
+        size.filter(|_| known.partitions.iter().any(is_partition))
+    };
+    let mut seen: HashMap<(u64, i64), &'a str> = HashMap::default();
+    let mut pairs = Vec::new();
+    let Some(&entry) = graph.order.first() else {
+        return pairs;
+    };
+    let definitions = definitions(graph, &vec![false; graph.blocks.len()]);
+    graph.visit([entry], &mut |it| {
+        if let [
+            Operand::Name(name),
+            Operand::Address(Base::Name(param), offset),
+        ] = it.operands[..]
+            && is_parameter(it)
+            && it.modifiers == ["param", "u64"]
+            && it.guard.is_none()
+            && definitions.get(name) == Some(&1)
+            && offset > 0
+            && let Some(size) = size_of(param)
+        {
+            match seen.get(&(size, offset)) {
+                Some(&first) => pairs.push((name, first)),
+                None => _ = seen.insert((size, offset), name),
+            }
+        }
+    });
+    if pairs.len() < EQUAL {
+        pairs.clear();
+    }
+    pairs
 }
 
 /// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
@@ -738,11 +790,45 @@ impl<'g, 'a> Test<'g, 'a> {
         rename(&mut copy, &mut |name| {
             values.get(name).copied().unwrap_or(name)
         });
+        // The same of equal extents.
+        let known = self.body.iter().find_map(|statement| match statement {
+            Statement::Instruction(it) if computes_same(it, &copy) => match it.operands[0] {
+                Operand::Name(known) => Some(known),
+                _ => None,
+            },
+            _ => None,
+        });
+        if let Some(known) = known {
+            self.values.insert(name, known);
+            return Some(known);
+        }
         let value = self.graph.register(ty, self.names);
         copy.operands[0] = Operand::Name(value);
         self.body.push(Statement::Instruction(copy));
         self.values.insert(name, value);
         Some(value)
+    }
+
+    /// Adds the condition that the values of registers are equal, in pairs. The test then has one
+    /// register for both.
+    fn demand_equal(&mut self, pairs: &[(&'a str, &'a str)]) -> Option<()> {
+        let mut differences: Option<&'a str> = None;
+        for &(other, first) in pairs {
+            let values = [self.value(first)?, self.value(other)?];
+            let difference = self.emit(Type::B64, "xor", &["b64"], values.map(Operand::Name));
+            differences = Some(match differences {
+                None => difference,
+                Some(all) => {
+                    let operands = [all, difference].map(Operand::Name);
+                    self.emit(Type::B64, "or", &["b64"], operands)
+                }
+            });
+            self.values.insert(other, values[0]);
+        }
+        if let Some(differences) = differences {
+            self.demand("eq", "s64", [Operand::Name(differences), number(0)]);
+        }
+        Some(())
     }
 
     /// Adds the condition that a product of extents is at most each of the lengths.
@@ -844,6 +930,18 @@ impl<'g, 'a> Test<'g, 'a> {
     pub fn finish(self) -> Option<(Vec<Statement<'a>>, &'a str)> {
         Some((self.body, self.condition?))
     }
+}
+
+/// Returns whether two instructions without guards have the same sources.
+fn computes_same(a: &Instruction<'_>, b: &Instruction<'_>) -> bool {
+    let same = |pair: (&Operand<'_>, &Operand<'_>)| match pair {
+        (Operand::Name(a), Operand::Name(b)) => a == b,
+        (Operand::Integer(a), Operand::Integer(b)) => a == b,
+        (Operand::Address(a, to), Operand::Address(b, at)) => (a, to) == (b, at),
+        _ => false,
+    };
+    (a.opcode, &a.modifiers, a.operands.len()) == (b.opcode, &b.modifiers, b.operands.len())
+        && a.operands.iter().zip(&b.operands).skip(1).all(same)
 }
 
 /// Replaces branches that depend on predicates with known values, and removes the blocks that are
@@ -985,10 +1083,12 @@ fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str) -> bool {
     false
 }
 
-/// Copies all blocks, with new registers. Returns the copy of each block and of each register.
+/// Copies all blocks, with new registers; pairs of `equal` registers are one register in the copy.
+/// Returns the copy of each block and of each register.
 fn copy<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
+    equal: &[(&'a str, &'a str)],
 ) -> (HashMap<Id, Id>, HashMap<&'a str, &'a str>) {
     let originals = graph.order.clone();
     let first = graph.blocks.len();
@@ -996,12 +1096,22 @@ fn copy<'a>(
         .map(|(index, &id)| (id, first + index))
         .collect();
     let mut renamed: HashMap<&'a str, &'a str> = HashMap::default();
+    for &(other, first) in equal {
+        let first = new(graph, names, &mut renamed, first);
+        renamed.insert(other, first);
+    }
     for id in originals {
         let Block { body, mut end, .. } = graph.blocks[id].clone();
         let mut copied = Vec::with_capacity(body.len());
         for mut statement in body {
-            if matches!(statement, Statement::Label(_)) {
-                continue;
+            let is_equal = |name: &str| equal.iter().any(|(other, _)| *other == name);
+            match &statement {
+                Statement::Label(_) => continue,
+                Statement::Instruction(it) if matches!(it.operands[..], [Operand::Name(name), _] if is_equal(name)) =>
+                {
+                    continue;
+                }
+                _ => {}
             }
             rename_all(
                 graph,

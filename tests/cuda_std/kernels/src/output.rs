@@ -111,7 +111,18 @@ pub fn out_3d(mut to: PerThread3d<u64>, mut also: PerThread3d<u64>, mut first: P
     }
 }
 
-/// The same for matrices.
+/// Adds a thread's place to the elements that it has in three volumes, whose shapes may differ.
+#[kernel]
+pub fn out_3d_zipped(mut a: PerThread3d<u64>, mut b: PerThread3d<u64>, mut c: PerThread3d<u64>) {
+    for ((((x, y, z), a), (_, b)), (_, c)) in a.own().zip(b.own()).zip(c.own()) {
+        let value = (x as u64) << 48 | (y as u64) << 40 | (z as u64) << 32;
+        *a += value | 1;
+        *b += value | 2;
+        *c += value | 3;
+    }
+}
+
+/// As [`out_3d`], for matrices.
 #[kernel]
 pub fn out_2d(mut to: PerThread2d<u64>, mut tiles: PerTile<u64, 5, 3>) {
     let me = thread::index();
