@@ -2228,3 +2228,32 @@ fn order_stays_where_other_lanes_are_observed() {
         assert!(!text.contains("shfl.sync.idx"), "{text}");
     }
 }
+
+#[test]
+fn differences_of_ordered_words_have_31_bits() {
+    // The length of a row of a sparse matrix: the difference of two numbers in memory.
+    let narrow = |checks: &str| {
+        let element = format!(
+            "{NEIGHBORS} .reg .b32 %n<4>; .reg .b64 %q<9>; .reg .pred %k<9>;
+             ld.global.nc.u32 %n0, [%rd3]; ld.global.nc.u32 %n1, [%rd3+4];
+             cvt.u64.u32 %q0, %n0; cvt.u64.u32 %q1, %n1; cvt.u32.u64 %n2, %q0;
+             {checks} sub.s64 %q2, %q1, %q0; setp.gt.u64 %k3, %q2, 32; @%k3 bra $end;
+             st.global.u32 [%rd3], %n0;"
+        );
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        !specialized(&text).1.contains("sub.s64")
+    };
+    let ordered = "setp.lt.u32 %k0, %n1, %n2;";
+    let bounded = "setp.gt.u64 %k1, %q1, %rd2;";
+    let either = "or.pred %k2, %k0, %k1; @%k2 bra $end;";
+    assert!(narrow(&format!("{ordered} {bounded} {either}")));
+    assert!(narrow(&format!("{bounded} {ordered} {either}")));
+    assert!(narrow(&format!(
+        "{bounded} @%k1 bra $end; {ordered} @%k0 bra $end;"
+    )));
+    // The second number may be any, the first one may be greater, or change after the comparison.
+    assert!(!narrow(&format!("{ordered} @%k0 bra $end;")));
+    assert!(!narrow(&format!("{bounded} @%k1 bra $end;")));
+    let other = "ld.global.nc.u32 %n0, [%rd3+8]; cvt.u64.u32 %q0, %n0;";
+    assert!(!narrow(&format!("{ordered} {bounded} {either} {other}")));
+}

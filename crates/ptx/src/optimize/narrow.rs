@@ -663,6 +663,8 @@ pub(super) struct Facts<'a> {
     parts: HashMap<&'a str, Part<'a>>,
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
+    /// Pairs of registers of which the first is at most the second, as unsigned numbers.
+    ordered: HashSet<(&'a str, &'a str)>,
     /// The registers that facts about other registers use, and some that they used. Most registers
     /// are not among them when an instruction writes them, and then no fact must be searched. Facts
     /// at several places share the set.
@@ -710,6 +712,7 @@ impl<'a> Facts<'a> {
             zeros: HashMap::default(),
             parts: HashMap::default(),
             sums: HashMap::default(),
+            ordered: HashSet::default(),
             used: Rc::default(),
             extents: special.extents.clone(),
             positive: special.positive.clone(),
@@ -881,6 +884,7 @@ impl<'a> Facts<'a> {
         self.copies.retain(|_, of| *of != name);
         self.parts.retain(|_, of| of.of() != name);
         self.sums.retain(|_, (of, _)| *of != name);
+        self.ordered.retain(|(a, b)| *a != name && *b != name);
         self.conditions.retain(|_, condition| {
             let mut found = false;
             condition.visit(&mut |used| found |= used == name);
@@ -934,6 +938,8 @@ impl<'a> Facts<'a> {
             ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"]) | ("cvt", ["u64", "u32"]) => {
                 is_pure(it)
             }
+            // The range of the result is that of the source only if the source fits.
+            ("cvt", ["u32", "u64"]) => it.guard.is_none() && range.is_some(),
             _ => false,
         };
         if let [_, Operand::Name(of)] = it.operands[..]
@@ -1046,7 +1052,10 @@ impl<'a> Facts<'a> {
             }
             ("sub", [ty]) => {
                 let (a, b) = (operand(1)?, operand(2)?);
-                let difference = (a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?);
+                let mut difference = (a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?);
+                if a.0 >= 0 && b.0 >= 0 && self.is_at_most(&it.operands[2], &it.operands[1]) {
+                    difference.0 = difference.0.max(0);
+                }
                 if is_64(ty) {
                     Some(difference)
                 } else {
@@ -1176,12 +1185,41 @@ impl<'a> Facts<'a> {
     }
 
     fn assume(&mut self, condition: &Condition<'a>, value: bool) {
-        condition.implied(value, &mut |it| self.assume_comparison(it));
+        let mut count = 0;
+        condition.implied(value, &mut |it| {
+            self.assume_comparison(it);
+            count += 1;
+        });
+        // Earlier comparisons may have operands whose ranges follow from later ones.
+        if count > 1 {
+            condition.implied(value, &mut |it| self.assume_comparison(it));
+        }
+    }
+
+    /// Returns the register that a register is a copy of, or the register itself.
+    fn original(&self, name: &'a str) -> &'a str {
+        self.copies.get(name).copied().unwrap_or(name)
+    }
+
+    /// Returns whether a register is known to be at most another one, as an unsigned number.
+    fn is_at_most(&self, a: &Operand<'a>, b: &Operand<'a>) -> bool {
+        match (a, b) {
+            (Operand::Name(a), Operand::Name(b)) => {
+                self.ordered.contains(&(self.original(a), self.original(b)))
+            }
+            _ => false,
+        }
     }
 
     fn assume_comparison(&mut self, it: &Comparison<'a>) {
         match it.relation {
             Relation::Less | Relation::LessOrEqual if !it.signed => {
+                if let (Operand::Name(left), Operand::Name(right)) = (&it.left, &it.right) {
+                    let [left, right] = [left, right].map(|name| self.original(name));
+                    self.note_use(left);
+                    self.note_use(right);
+                    self.ordered.insert((left, right));
+                }
                 let strict = i64::from(it.relation == Relation::Less);
                 let (left, right) = (self.range(&it.left), self.range(&it.right));
                 if let (Operand::Name(name), Some((0.., high))) = (&it.left, right) {
@@ -1316,6 +1354,7 @@ impl<'a> Facts<'a> {
         (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
         (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
+        (self.ordered).retain(|pair| other.ordered.contains(pair));
         (self.zeros).retain(|name, zeros| match other.zeros.get(name) {
             Some(its) => {
                 *zeros = (*zeros).min(*its);
