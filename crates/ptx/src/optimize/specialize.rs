@@ -489,7 +489,8 @@ fn equal_extents<'a>(
         let index = index.parse().ok()?;
         let is_partition = |it: &crate::Parameter| it.kernel == kernel.name && it.index == index;
         let size = kernel.params.get(index)?.extents.first().copied()?;
-        size.filter(|_| known.partitions.iter().any(is_partition))
+        // An output with one dimension has an address and a length.
+        size.filter(|&size| size > 16 && known.partitions.iter().any(is_partition))
     };
     let mut seen: HashMap<(u64, i64), &'a str> = HashMap::default();
     let mut pairs = Vec::new();
