@@ -2257,3 +2257,27 @@ fn differences_of_ordered_words_have_31_bits() {
     let other = "ld.global.nc.u32 %n0, [%rd3+8]; cvt.u64.u32 %q0, %n0;";
     assert!(!narrow(&format!("{ordered} {bounded} {either} {other}")));
 }
+
+#[test]
+fn iterators_that_have_started_leave_their_loop() {
+    let copy = |element: &str| {
+        let element = format!(".reg .pred %z<3>; {element} {NEIGHBORS}");
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        specialized(&text).1
+    };
+    let started = "mov.pred %z0, 0; bra.uni $next;
+                   $again: st.global.u32 [%rd3], %r1; mov.pred %z0, -1;
+                   $next: not.pred %z1, %z0; @!%z1 bra $end;
+                   ld.global.u32 %r1, [%rd3+4]; setp.eq.s32 %z2, %r1, 7; @%z2 bra $again;";
+    let once = copy(started);
+    assert!(once.contains("+4]") && !once.contains("mov.pred"), "{once}");
+    // Another value of the predicate reaches the branch.
+    let unknown = "ld.global.u32 %r1, [%rd3+8]; setp.eq.s32 %z0, %r1, 0;";
+    let kept = copy(&started.replace("mov.pred %z0, 0;", unknown));
+    assert!(kept.contains("mov.pred"), "{kept}");
+    // A loop that never ends.
+    let endless = "@%z0 bra $spin; $more: mov.pred %z0, 0; bra.uni $next;
+                   $spin: @%z0 bra $next; bra.uni $more;
+                   $next: @%z0 bra $spin;";
+    assert!(copy(&format!("mov.pred %z0, -1; {endless}")).contains("bra"));
+}

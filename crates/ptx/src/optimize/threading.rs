@@ -1,8 +1,8 @@
 //! Redirects jumps to branches whose predicate is known there.
 //!
 //! An iterator remembers that it has started in a predicate, which is false on entry and true at the
-//! end of each iteration. If the grid has a thread for each element, the iterator then ends. So the
-//! end of the iteration leaves the loop, which is none any more.
+//! end of each iteration. If the grid has a thread for each element, the iterator then ends, so the end
+//! of the only iteration can leave the loop.
 
 use crate::hash::{HashMap, HashSet};
 
@@ -11,9 +11,12 @@ use super::instructions::{instructions, is_pure, results};
 use super::liveness::Liveness;
 use crate::{Instruction, Operand, Statement};
 
+/// The maximum number of changes: in an endless loop, a jump can always be redirected.
+const CHANGES: usize = 64;
+
 /// Redirects the jumps among blocks. No other block accesses their registers.
 pub(super) fn thread<'a>(graph: &mut Graph<'a>, blocks: &[Id]) {
-    loop {
+    for _ in 0..CHANGES {
         let reached: HashSet<Id> = graph.order.iter().copied().collect();
         let blocks: Vec<Id> = (blocks.iter().copied())
             .filter(|id| reached.contains(id))
