@@ -2134,6 +2134,7 @@ fn two_readings_of_the_clock_differ() {
     );
     assert_eq!(text.matches("selp.").count(), 2, "{text}");
     assert!(!text.contains("max.u32"), "{text}");
+}
 
 /// A reduction of a warp for the smallest number and its index, and `after`.
 fn smallest(capture: &str, after: &str) -> String {
