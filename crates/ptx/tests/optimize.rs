@@ -860,9 +860,162 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
     // The difference of these numbers has more than 64 bits.
     let far = "add.s64 %next, %rd5, -9223372036854775808; .reg .b64 %far; add.s64 %far, %rd4, 5;
                setp.ge.u64 %l1, %next, %far; @%l1 bra $end;";
-    assert_eq!(checks(far, 1).1, 4);
+    // It is always greater, so all threads leave.
+    assert_eq!(checks(far, 1), (false, 0));
     // Every second element is below the product only in the first half.
     assert_eq!(scaled("", 2, 0).1, 4);
+}
+
+/// Returns the copy of a kernel with a thread per element of the second slice, whose body is
+/// `element` with the index in `%i` and the position in the grid in one register. The panics of its
+/// checks get `%c0`, `%c1` and so on.
+fn copy_of(element: &str) -> String {
+    copy_with_end(element, "membar.gl;").1
+}
+
+/// Returns the start of the kernel of [`copy_of`], and the rest of its copy. `end` is what threads do
+/// last; a fence keeps the branches of the copy apart.
+fn copy_with_end(element: &str, end: &str) -> (String, String) {
+    let body = format!(
+        "
+            .reg .pred %p<9>, %k<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %from, %len, %to, %count, %a<9>, %x, %i, %next, %step, %c<9>, %d<9>, %e<9>, %f<9>;
+            ld.param.u64 %from, [k_param_0];
+            cvta.to.global.u64 %from, %from;
+            ld.param.u64 %len, [k_param_1];
+            ld.param.u64 %to, [k_param_2];
+            ld.param.u64 %count, [k_param_3];
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %a1, %r1, 256;
+            mov.u32 %r2, %tid.x;
+            cvt.u64.u32 %a2, %r2;
+            or.b64 %x, %a1, %a2;
+            mov.u32 %r3, %nctaid.x;
+            mul.wide.u32 %step, %r3, 256;
+            setp.ge.u64 %p1, %x, %count;
+            @%p1 bra $end;
+            mov.u64 %i, %x;
+            $loop:
+            {element}
+            $next:
+            add.s64 %next, %i, %step;
+            setp.lt.u64 %p2, %next, %count;
+            mov.u64 %i, %next;
+            @%p2 bra $loop;
+            $end:
+            {end}
+            ret;
+            "
+    );
+    let checks = element.matches("bra $P").count();
+    let panics: String = (0..checks)
+        .map(|i| panic_with(&format!("$P{i}"), &format!("%c{i}")))
+        .collect();
+    let text = optimized(&(body + &panics));
+    specialized(&text)
+}
+
+/// An access of [`copy_of`] to the element of the first slice at `%c{i}`, with its check.
+fn access(i: u32) -> String {
+    format!(
+        "
+            setp.lt.u64 %k{i}, %c{i}, %len;
+            @!%k{i} bra $P{i};
+            shl.b64 %d{i}, %c{i}, 2;
+            add.s64 %e{i}, %from, %d{i};
+            ld.global.nc.u32 %r4, [%e{i}];
+            st.global.u32 [%to], %r4;
+            "
+    )
+}
+
+#[test]
+fn several_elements_per_thread_are_below_a_multiple_of_the_length() {
+    let checks = |condition: &str, count: u32, factor: u32, more: u32| {
+        let one = |i| {
+            let index = format!(
+                "mul.lo.s64 %f{i}, %i, {factor}; add.s64 %c{i}, %f{i}, {};",
+                i + more
+            );
+            index + &access(i)
+        };
+        let all: String = (0..count).map(one).collect();
+        let (test, copy) = copy_with_end(&format!("{condition} {all}"), "");
+        let narrow = |text: &str| text.matches("setp.lt.u32").count();
+        narrow(&test) + narrow(&copy) + copy.matches("setp.lt.u64").count()
+    };
+    assert_eq!(checks("", 4, 4, 0), 0);
+    assert_eq!(checks("", 4, 1, 1), 0);
+    // The test would be longer than three comparisons.
+    assert_eq!(checks("", 3, 4, 0), 3);
+    // The last element of the slice may be that at `4 * (count - 1) + 3`, not at `5 * count - 2`.
+    assert_eq!(checks("", 4, 5, 0), 4);
+    // A slice that is too short for all threads need not be for those that get here.
+    let loaded = "ld.global.u32 %r5, [%to]; setp.ne.s32 %p3, %r5, 0; @%p3 bra $next;";
+    assert_eq!(checks(loaded, 4, 4, 0), 4);
+    let half = "shl.b64 %a6, %i, 1; setp.ge.u64 %p3, %a6, %count; @%p3 bra $next;";
+    assert_eq!(checks(half, 4, 4, 0), 4);
+}
+
+#[test]
+fn comparisons_that_limits_decide_are_removed() {
+    let checks = |bound: &str| {
+        let copy = copy_of(&format!(
+            "add.s64 %a6, %count, %len; {bound} setp.ge.u64 %p3, %i, %a7; @%p3 bra $next;
+             add.s64 %a8, %a6, %a7; st.global.u64 [%to], %a8;"
+        ));
+        copy.matches("setp.ge.u32").count() + copy.matches("setp.ge.u64").count()
+    };
+    assert_eq!(checks("mov.u64 %a7, %count;"), 0);
+    assert_eq!(checks("mov.u64 %a7, %a6;"), 0);
+    assert_eq!(checks("add.s64 %a7, %a6, 1;"), 0);
+    assert_eq!(checks("add.s64 %a7, %count, -1;"), 1);
+    assert_eq!(checks("mov.u64 %a7, %len;"), 1);
+}
+
+#[test]
+fn quotients_are_at_most_the_dividend() {
+    let narrow = |quotient: &str| {
+        let copy = copy_of(&format!(
+            "mul.lo.s64 %c0, %i, %len; {} {quotient}
+             mul.lo.s64 %c1, %a6, %len; {}",
+            access(0),
+            access(1)
+        ));
+        (copy.contains("mul.lo.s64"), copy.contains("setp.lt.u64"))
+    };
+    assert_eq!(narrow("shr.u64 %a6, %i, 1;"), narrow("mov.u64 %a6, %i;"));
+}
+
+#[test]
+fn divisions_have_32_bits() {
+    // libnvvm divides numbers of 64 bits in 32 bits if both fit.
+    let copy = copy_of(
+        "or.b64 %a5, %i, %len; and.b64 %a6, %a5, -4294967296; setp.eq.s64 %p3, %a6, 0;
+         @%p3 bra $short; div.u64 %c0, %i, %len; bra.uni $divided;
+         $short: cvt.u32.u64 %r5, %i; cvt.u32.u64 %r6, %len; div.u32 %r7, %r5, %r6;
+         cvt.u64.u32 %c0, %r7;
+         $divided: add.s64 %a7, %c0, %len; add.s64 %a7, %a7, %count; sub.s64 %a8, %a7, %c0; st.global.u64 [%to], %a8;",
+    );
+    assert!(!copy.contains("div.u64"), "{copy}");
+    assert_eq!(copy.matches("bra").count(), 2, "{copy}");
+    // A division by 9: the factor is `15 * 2^60 / 9 + 1` modulo 2⁶⁴, about 8 / 9.
+    // The other instructions only make the copy worthwhile.
+    let copy = copy_of(&format!(
+        "add.s64 %a5, %len, %count; add.s64 %a6, %a5, %i; st.global.u64 [%to], %a6;
+         mul.hi.u64 %c0, %i, -2049638230412172401; {} st.global.u64 [%to], %c0;",
+        access(0)
+    ));
+    for found in [
+        "mul.hi.u32",
+        ", 2386092943;",
+        "mad.wide.u32",
+        ", 3817748707, ",
+    ] {
+        assert!(copy.contains(found), "{copy}");
+    }
+    assert!(!copy.contains("mul.hi.u64"), "{copy}");
 }
 
 #[test]

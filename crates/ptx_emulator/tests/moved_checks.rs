@@ -483,6 +483,16 @@ fn param(name: &str) -> usize {
 
 /// Runs a kernel, and returns its output, the report, and its fault.
 fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64>, Option<String>) {
+    run_block(text, [1; 3], slices, numbers)
+}
+
+/// Runs a kernel with a block of threads.
+fn run_block(
+    text: &str,
+    block: [u32; 3],
+    slices: [&[u32]; 3],
+    numbers: [u64; 4],
+) -> (Vec<u32>, Vec<u64>, Option<String>) {
     let device = Device::new(text);
     let uploaded = slices.map(|slice| device.upload(slice));
     let report = device.upload(&[0u64; 4]);
@@ -494,7 +504,7 @@ fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64
     for number in numbers {
         params = params.u64(number);
     }
-    let fault = device.launch("k", 1, 1, params).err();
+    let fault = device.launch_blocks("k", 1, block, params).err();
     (
         device.download(uploaded[2], slices[2].len()),
         device.download(report, 4),
@@ -625,7 +635,50 @@ impl Text<'_> {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(1..4);
-            value = match self.rng.u32(..28) {
+            value = match self.rng.u32(..32) {
+                28 => {
+                    let factor = ["%offset", "%bound"][self.rng.usize(..2)];
+                    let row = self.op("%rd", "shr.u64", &format!("{y}, {constant}"));
+                    let row = self.op("%rd", "mul.lo.s64", &format!("{row}, {factor}"));
+                    self.op("%rd", "add.s64", &format!("{row}, {value}"))
+                }
+                // Divisions by a constant.
+                29 => {
+                    let factor = [
+                        "-6148914691236517205",
+                        "-3689348814741910323",
+                        "2635249153387078803",
+                        "4294967296",
+                        "4294967295",
+                    ][self.rng.usize(..5)];
+                    let high = self.op("%rd", "mul.hi.u64", &format!("{value}, {factor}"));
+                    self.op("%rd", "shr.u64", &format!("{high}, {}", constant - 1))
+                }
+                30 => {
+                    let half = self.op("%h", "cvt.u16.u64", &value);
+                    let product = self.op("%r", "mul.wide.u16", &format!("{half}, -21845"));
+                    let quotient = self.op("%r", "shr.u32", &format!("{product}, 17"));
+                    self.op("%rd", "cvt.u64.u32", &quotient)
+                }
+                // libnvvm divides in 32 bits if both numbers fit.
+                31 => {
+                    let both = self.op("%rd", "or.b64", &format!("{value}, %offset"));
+                    let high = self.op("%rd", "and.b64", &format!("{both}, -4294967296"));
+                    let p = self.op("%p", "setp.eq.s64", &format!("{high}, 0"));
+                    let quotient = self.op("%rd", "max.u64", "%offset, 1");
+                    let (a, b) = (
+                        self.op("%r", "cvt.u32.u64", &value),
+                        self.op("%r", "cvt.u32.u64", &quotient),
+                    );
+                    self.count += 1;
+                    let label = self.count;
+                    self.line(&format!("@{p} bra $D{label};"));
+                    self.line(&format!("div.u64 {quotient}, {value}, {quotient};"));
+                    self.line(&format!("bra.uni $E{label};\n$D{label}:"));
+                    let low = self.op("%r", "div.u32", &format!("{a}, {b}"));
+                    self.line(&format!("cvt.u64.u32 {quotient}, {low};\n$E{label}:"));
+                    quotient
+                }
                 0 => self.op("%rd", "add.s64", &format!("{value}, {constant}")),
                 1 => self.op("%rd", "add.s64", &format!("{value}, -{constant}")),
                 2 => self.op("%rd", "add.s64", &format!("{value}, %bound")),
@@ -753,8 +806,36 @@ impl Text<'_> {
         }
     }
 
-    /// Emits an access with a check.
+    /// Emits the indices of several elements per place, or of a matrix with borders.
+    fn several(&mut self, x: &str, y: &str, own: &str) -> Vec<String> {
+        let count = self.rng.u32(2..5);
+        if self.rng.bool() {
+            let first = self.op("%rd", "mul.lo.s64", &format!("{own}, {count}"));
+            let next = |k| self.op("%rd", "add.s64", &format!("{first}, {k}"));
+            return (0..count).map(next).collect();
+        }
+        let border = self.rng.u32(1..3);
+        let width = self.op("%rd", "add.s64", &format!("%bound, {border}"));
+        let mut next = |k: u32| {
+            let row = self.op("%rd", "add.s64", &format!("{y}, {}", k / 2));
+            let row = self.op("%rd", "mul.lo.s64", &format!("{row}, {width}"));
+            let column = self.op("%rd", "add.s64", &format!("{x}, {}", k % 2));
+            self.op("%rd", "add.s64", &format!("{row}, {column}"))
+        };
+        (0..count).map(&mut next).collect()
+    }
+
+    /// Emits an access with a check, or several.
     fn access(&mut self, x: &str, y: &str, own: &str) {
+        if self.rng.u32(..4) == 0 {
+            for index in self.several(x, y, own) {
+                self.check(&index, "%xs_len");
+                let at = self.address("%xs", &index);
+                let value = self.op("%r", "ld.global.u32", &format!("[{at}]"));
+                self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+            }
+            return;
+        }
         let index = self.near(x, y, own);
         if self.rng.u32(..3) == 0 {
             self.check(&index, "%out_len");
@@ -1036,12 +1117,19 @@ fn grid_stride(rng: &mut Rng) -> String {
         }
         text.line(&format!("{skip}:"));
     }
-    text.line(
+    // Threads without elements may leave without any effect.
+    let store = "st.global.u32 [%report+24], %acc;";
+    let (in_loop, at_end) = match text.rng.bool() {
+        true => (store, ""),
+        false => ("", store),
+    };
+    text.line(&format!(
         "
+        {in_loop}
         setp.lt.u64 %p3, %rd8, %bound;
         mov.u64 %rd4, %rd8;
-        ",
-    );
+        "
+    ));
     text.line("@%p3 bra $loop;");
     if nested {
         text.line(
@@ -1052,13 +1140,7 @@ fn grid_stride(rng: &mut Rng) -> String {
         );
         text.line("@%p4 bra $rows;");
     }
-    text.line(
-        "
-        $end:
-        st.global.u32 [%report+24], %acc;
-        ret;
-        ",
-    );
+    text.line(&format!("$end:\n{at_end}\nret;"));
     text.finish("")
 }
 
@@ -1382,5 +1464,93 @@ fn tested_coordinates_change_nothing() {
     assert!(
         tested * 2 > possible || seed.is_some(),
         "{tested} of {possible} are tested"
+    );
+}
+
+/// Returns a kernel with a thread per place of a matrix, all of which access several elements.
+fn elements(rng: &mut Rng) -> String {
+    let mut text = Text {
+        rng,
+        body: String::new(),
+        panics: String::new(),
+        count: 10,
+    };
+    for name in PARAMS {
+        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+        if matches!(name, "xs" | "ys" | "out") {
+            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+        }
+    }
+    text.line("mov.u32 %acc, 7;");
+    let [x, y] = ["%tid.x", "%tid.y"].map(|name| {
+        let low = text.op("%r", "mov.u32", name);
+        text.op("%rd", "cvt.u64.u32", &low)
+    });
+    for (at, extent) in [(&x, "%bound"), (&y, "%offset")] {
+        let last = text.rng.u32(..4) == 0;
+        let end = match last {
+            true => text.op("%rd", "add.s64", &format!("{extent}, -1")),
+            false => extent.to_owned(),
+        };
+        let p = text.op("%p", "setp.ge.u64", &format!("{at}, {end}"));
+        text.line(&format!("@{p} bra $end;"));
+    }
+    let own = text.op("%rd", "mul.lo.s64", &format!("{y}, %bound"));
+    let own = text.op("%rd", "add.s64", &format!("{own}, {x}"));
+    for number in 0..text.rng.u32(1..4) {
+        let skip = format!("$S{number}");
+        if number > 0 && text.rng.bool() {
+            text.guard(&x, &y, &skip);
+        }
+        for _ in 0..text.rng.u32(1..3) {
+            text.access(&x, &y, &own);
+        }
+        text.line(&format!("{skip}:"));
+    }
+    text.line("red.global.add.u32 [%report+24], %acc;\n$end:\nret;");
+    text.finish("")
+}
+
+#[test]
+fn elements_of_places_change_nothing() {
+    let (seed, kernels) = settings();
+    let (mut changed, mut removed) = (0, 0);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let text = elements(&mut rng);
+        let (plain, moved) = finished(&text);
+        changed += u64::from(plain != moved);
+        removed += u64::from(moved.contains("setp.eq.s32") && moved.contains("setp.le.u64"));
+        for _ in 0..24 {
+            let mut slice = |most: usize| -> Vec<u32> {
+                let len = rng.usize(1..=most);
+                (0..len).map(|_| rng.u32(..1000)).collect()
+            };
+            let slices = [slice(80), slice(8), slice(40)];
+            let extent = |rng: &mut Rng| match rng.u32(..12) {
+                0 => (1 << 32) + rng.u64(..8) - 4,
+                1 => (1 << 31) + rng.u64(..8) - 4,
+                2 => (1 << 30) + rng.u64(..8) - 4,
+                _ => rng.u64(..6),
+            };
+            let numbers = [0, extent(&mut rng), 1, extent(&mut rng)];
+            let slices = [&slices[0][..], &slices[1], &slices[2]];
+            // Several threads may not store to the same elements.
+            let block = match text.contains("st.global.u32 [%rd") {
+                true => [1; 3],
+                false => [5, 4, 1],
+            };
+            let [expected, found] = [&plain, &moved].map(|text| {
+                let (out, report, fault) = run_block(text, block, slices, numbers);
+                // Any of the threads that panic may report it.
+                let reported = report.iter().take(3).any(|&word| word != 0);
+                (out, (!reported).then_some(report), fault)
+            });
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        (changed > kernels / 2 && removed > kernels / 8) || seed.is_some(),
+        "{changed} changed and {removed} without checks of {kernels}"
     );
 }

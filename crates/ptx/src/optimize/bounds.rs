@@ -6,6 +6,10 @@
 //! registers by the bounds that follow from branches. If an index is at least 0 and below a product
 //! of extents, the kernel's test demands that the product is at most the length of the slice, and
 //! the comparison of each thread is removed. Indices also need only 32 bits then.
+//!
+//! Indices such as `4 * i + 3` and `(y + 1) * (width + 2) + x + 1` are below a sum of products. The
+//! test demands that sum only if all threads whose place is within the extents reach the access: a
+//! launch that fails the demand would panic, so no other launch loses the copy.
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +17,18 @@ use std::rc::Rc;
 
 use super::check_of;
 use super::flow::{End, Graph, Id};
-use super::instructions::{instructions, is_pure, results};
+use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::loops::{self, Comparison, Relation};
 use super::names::Names;
 use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
+use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Statement};
 
 /// The maximum number of terms of a polynomial.
-const TERMS: usize = 10;
+const TERMS: usize = 16;
 
 /// The maximum number of factors of a term.
 const FACTORS: usize = 4;
@@ -31,14 +36,18 @@ const FACTORS: usize = 4;
 /// The types of conversions that keep the value of an integer that fits both.
 const INTEGER_CONVERSIONS: &[&[&str]] = &[&["u32", "u64"], &["u64", "u32"], &["s64", "s32"]];
 
-/// The maximum number of products that are compared with lengths.
+/// The maximum number of products and sums that are compared with lengths.
 const DEMANDS: usize = 4;
+
+/// The maximum number of comparisons of each thread that are cheaper than one of a sum without
+/// products.
+const FEW: usize = 3;
 
 /// The registers that are multiplied, sorted.
 type Product<'a> = Vec<&'a str>;
 
 /// A sum of products with integer coefficients, none of which is 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Polynomial<'a>(BTreeMap<Product<'a>, i64>);
 
 impl<'a> Polynomial<'a> {
@@ -103,6 +112,29 @@ impl<'a> Polynomial<'a> {
     fn registers(&self) -> impl Iterator<Item = &'a str> {
         self.0.keys().flatten().copied()
     }
+
+    /// Returns whether the polynomial is a product of registers.
+    fn is_product(&self) -> bool {
+        let mut terms = self.0.iter();
+        matches!((terms.next(), terms.next()), (Some((product, 1)), None) if !product.is_empty())
+    }
+
+    /// Returns the maximum number of factors of a term.
+    fn degree(&self) -> usize {
+        self.0.keys().map(Vec::len).max().unwrap_or(0)
+    }
+
+    /// Returns whether no coefficient is greater than that in `other`, so that the value is not
+    /// greater either if no register and no coefficient of `other` is negative.
+    fn is_within(&self, other: &Polynomial<'a>) -> bool {
+        let mut terms = self.0.iter();
+        terms.all(|(product, coefficient)| {
+            other
+                .0
+                .get(product)
+                .is_some_and(|other| coefficient <= other)
+        })
+    }
 }
 
 /// The value of a register, as an exact integer.
@@ -110,8 +142,8 @@ impl<'a> Polynomial<'a> {
 struct Value<'a> {
     polynomial: Rc<Polynomial<'a>>,
     range: Range,
-    /// The product of extents that must be below [`BOUND`] for the polynomial to hold.
-    hypothesis: Option<Rc<Product<'a>>>,
+    /// The sum of products of extents that must be below [`BOUND`] for the polynomial to hold.
+    hypothesis: Option<Rc<Polynomial<'a>>>,
 }
 
 /// `register <= bound - margin`.
@@ -120,22 +152,45 @@ struct Limit<'a> {
     register: &'a str,
     bound: &'a str,
     margin: i64,
+    /// Whether the register is likely to reach the limit. A quotient is at most the dividend, but
+    /// mostly less. Such a limit keeps integers small, but a length need not be as large.
+    is_reached: bool,
+}
+
+/// Which limits count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Limits {
+    All,
+    Reached,
 }
 
 /// What is known at a place.
 #[derive(Clone, Debug, Default)]
 struct Known<'a> {
     values: HashMap<&'a str, Value<'a>>,
+    /// What registers without extents are computed as, such as twice a position in the grid.
+    definitions: HashMap<&'a str, Rc<Polynomial<'a>>>,
     limits: Vec<Limit<'a>>,
 }
 
-/// A comparison whose outcome is known if a product of extents is at most a length.
+/// A comparison whose outcome is known if a sum of products of extents is at most a length.
 struct Proven<'a> {
     /// The predicate.
     register: &'a str,
     outcome: bool,
-    product: Product<'a>,
-    length: &'a str,
+    bound: Polynomial<'a>,
+    /// Whether most launches whose index is within the length meet the demand.
+    is_likely: bool,
+    /// The length, or `None` if the sum need only be at most any length, and 0 always is.
+    length: Option<&'a str>,
+}
+
+impl<'a> Proven<'a> {
+    /// Returns whether the demand of this comparison implies that of another one.
+    fn covers(&self, other: &Proven<'a>) -> bool {
+        let is_same = other.length.is_none() || self.length == other.length;
+        is_same && other.bound.is_within(&self.bound)
+    }
 }
 
 /// Removes comparisons, and adds what they require to the kernel's test. Returns whether there are
@@ -148,35 +203,66 @@ pub(super) fn prove<'a>(
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
     let (mut proven, small) = analyze(graph, special, &single);
-    let mut counts: HashMap<(Product<'a>, &'a str), usize> = HashMap::default();
+    let mut counts: HashMap<(&Polynomial<'a>, &'a str), usize> = HashMap::default();
     for each in &proven {
-        *counts
-            .entry((each.product.clone(), each.length))
-            .or_default() += 1;
+        // A sum that is within another one needs no demand of its own.
+        let Some(length) = each.length else {
+            continue;
+        };
+        let likely = proven.iter().filter(|other| other.is_likely);
+        let all = likely.filter(|other| other.covers(each));
+        let greatest = all.map(|other| &other.bound).reduce(|greatest, other| {
+            if greatest.is_within(other) {
+                other
+            } else {
+                greatest
+            }
+        });
+        if let Some(greatest) = greatest {
+            *counts.entry((greatest, length)).or_default() += 1;
+        }
     }
     // Otherwise each thread may as well compare.
-    counts.retain(|(product, _), count| product.len() > 1 || *count > 1);
-    let mut demanded: BTreeMap<Product<'a>, Vec<&'a str>> = BTreeMap::new();
-    for (product, length) in counts.into_keys() {
-        demanded.entry(product).or_default().push(length);
+    counts.retain(
+        |(bound, _), count| match (bound.is_product(), bound.degree()) {
+            (true, 1) | (false, 2..) => *count > 1,
+            (true, _) => true,
+            (false, _) => *count > FEW,
+        },
+    );
+    // Products come first.
+    let mut demanded: BTreeMap<(bool, Polynomial<'a>), Vec<&'a str>> = BTreeMap::new();
+    for (bound, length) in counts.into_keys() {
+        let key = (!bound.is_product(), bound.clone());
+        demanded.entry(key).or_default().push(length);
     }
     while demanded.len() > DEMANDS {
         demanded.pop_last();
     }
     let mut test = Test::new(graph, names, &single, &special.extents);
-    demanded.retain(|product, lengths| {
+    demanded.retain(|(_, bound), lengths| {
         lengths.sort_unstable();
-        test.demand_within(product, lengths).is_some()
+        match bound.0.first_key_value() {
+            Some((product, _)) if bound.is_product() => test.demand_within(product, lengths),
+            _ => test.demand_sum_within(&bound.0, lengths),
+        }
+        .is_some()
     });
     let extents = test.extents();
-    let Some((body, condition)) = test.finish() else {
+    let finished = test.finish();
+    proven.retain(|each| {
+        let mut demanded = demanded.iter();
+        let is_demanded = demanded.any(|((_, bound), lengths)| {
+            let is_same = each.length.is_none_or(|length| lengths.contains(&length));
+            is_same && each.bound.is_within(bound)
+        });
+        is_demanded || each.length.is_none() && each.bound.0.is_empty()
+    });
+    let Some((body, condition)) = finished else {
+        fold(graph, special, &proven);
         return false;
     };
     special.extents.extend(extents);
-    proven.retain(|each| {
-        let lengths = demanded.get(&each.product);
-        lengths.is_some_and(|lengths| lengths.contains(&each.length))
-    });
     let (start, before) = match graph.blocks[special.first].end {
         End::Branch(guard, _, start, _) => (start, Some(guard.register)),
         End::Jump(start, _) => (start, None),
@@ -191,11 +277,11 @@ pub(super) fn prove<'a>(
     let block = &mut graph.blocks[special.first];
     block.body = first;
     block.end = End::Branch(Guard::new(condition), false, start, special.general);
-    special.extents.extend(
-        small
-            .into_iter()
-            .filter_map(|(register, product)| demanded.contains_key(&product).then_some(register)),
-    );
+    let small = small.into_iter().filter(|(_, most)| {
+        let mut bounds = demanded.keys();
+        bounds.any(|(_, bound)| most.is_within(bound))
+    });
+    special.extents.extend(small.map(|(register, _)| register));
     fold(graph, special, &proven);
     true
 }
@@ -241,18 +327,22 @@ fn fold<'a>(graph: &mut Graph<'a>, special: &mut Special<'a>, proven: &[Proven<'
     special.outcomes = outcomes;
 }
 
-/// Returns the comparisons whose outcome can be proven, and the registers that are below a product
-/// of extents. `single` are the registers that one instruction writes.
+/// Returns the comparisons whose outcome can be proven, and the registers that are at most a sum of
+/// products of extents. `single` are the registers that one instruction writes.
 fn analyze<'a>(
     graph: &Graph<'a>,
     special: &Special<'a>,
     single: &HashMap<&'a str, Instruction<'a>>,
-) -> (Vec<Proven<'a>>, Vec<(&'a str, Product<'a>)>) {
+) -> (Vec<Proven<'a>>, Vec<(&'a str, Polynomial<'a>)>) {
     let region = Region::new(graph, special);
     let mut starts = region.facts(graph, special);
     let mut states: HashMap<Id, Known<'a>> =
         HashMap::from_iter([(special.first, Known::default())]);
     let (mut proven, mut small) = (Vec::new(), Vec::new());
+    let cold = graph.cold();
+    // The blocks that all threads reach, except those beyond the extents.
+    let mut reached = HashSet::from_iter([special.first]);
+    let mut certain = HashSet::default();
     for &id in region.order() {
         let Some(mut known) = states.remove(&id) else {
             continue;
@@ -273,9 +363,9 @@ fn analyze<'a>(
                 known.execute(&facts, &special.extents, it);
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
-                    && let Some(product) = known.product_above(&facts, &special.extents, register)
+                    && let Some(most) = known.most(&facts, &special.extents, register)
                 {
-                    small.push((register, product));
+                    small.push((register, most));
                 }
             } else {
                 instructions(statement, &mut |it| {
@@ -285,6 +375,15 @@ fn analyze<'a>(
             facts.statement(statement);
         }
         let end = &graph.blocks[id].end;
+        if reached.contains(&id) {
+            certain.extend(check_of(graph, &cold, id).map(|check| check.register));
+            let is_limit = &mut |it: &Comparison<'a>| {
+                let mut sides = [&it.left, &it.right].into_iter();
+                sides.all(|side| is_of_launch(graph, single, side))
+                    && known.is_limit(&facts, &special.extents, it)
+            };
+            reached.extend(next_of_all(graph, special, &cold, &facts, id, is_limit));
+        }
         for to in end.targets() {
             if !region.follows(id, to) {
                 continue;
@@ -304,12 +403,102 @@ fn analyze<'a>(
             }
         }
     }
+    // Launches that do not meet the demand must be those that panic.
+    let is_certain = |each: &Proven<'a>| {
+        let index = single
+            .get(each.register)
+            .and_then(|it| Comparison::of(it, true));
+        let sides = index.map(|it| [it.left, it.right]);
+        certain.contains(each.register)
+            && (sides.iter().flatten()).all(|side| is_of_launch(graph, single, side))
+    };
+    for each in &mut proven {
+        each.is_likely &= each.bound.is_product() || is_certain(each);
+    }
     (proven, small)
+}
+
+/// Returns the block after a block that all threads reach, if all of them reach that one, too, except
+/// those beyond the extents: the other target panics, or leaves the kernel, and the condition consists
+/// of comparisons for which `is_limit` holds.
+fn next_of_all<'a>(
+    graph: &Graph<'a>,
+    special: &Special<'a>,
+    cold: &[bool],
+    facts: &Facts<'a>,
+    id: Id,
+    is_limit: &mut impl FnMut(&Comparison<'a>) -> bool,
+) -> Option<Id> {
+    let (guard, to, otherwise) = match graph.blocks[id].end {
+        End::Jump(to, _) => return Some(to),
+        End::Branch(guard, _, to, otherwise) => (guard, to, otherwise),
+        _ => return None,
+    };
+    match [to, otherwise].map(|to| cold[to] || to == special.general) {
+        [true, _] => return Some(otherwise),
+        [_, true] => return Some(to),
+        _ => {}
+    }
+    let [leaves, other_leaves] = [to, otherwise].map(|to| leaves(graph, to));
+    let (next, value) = match (leaves, other_leaves) {
+        (true, false) => (otherwise, guard.negated),
+        (false, true) => (to, !guard.negated),
+        _ => return None,
+    };
+    let condition = facts.condition(guard.register);
+    condition.all(value, is_limit).then_some(next)
+}
+
+/// Returns whether a block leaves the function, possibly after other blocks, without any effect.
+fn leaves(graph: &Graph<'_>, mut id: Id) -> bool {
+    for _ in 0..graph.order.len() {
+        let block = &graph.blocks[id];
+        let mut nothing = true;
+        for statement in &block.body {
+            instructions(statement, &mut |it| nothing &= is_pure(it));
+        }
+        match block.end {
+            End::Leave(_) => return nothing,
+            End::Jump(to, _) if nothing => id = to,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Returns whether an integer depends only on the parameters and on the position in the grid.
+fn is_of_launch<'a>(
+    graph: &Graph<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    operand: &Operand<'a>,
+) -> bool {
+    let mut left = Vec::new();
+    visit_operand(operand, &mut |name| left.push(name));
+    let mut seen: HashSet<&'a str> = left.iter().copied().collect();
+    while let Some(name) = left.pop() {
+        if graph.type_of(name).is_none() {
+            continue;
+        }
+        let Some(it) = single
+            .get(name)
+            .filter(|it| is_parameter(it) || is_pure(it))
+        else {
+            return false;
+        };
+        sources(it, &mut |name| {
+            if seen.insert(name) {
+                left.push(name);
+            }
+        });
+    }
+    true
 }
 
 impl<'a> Known<'a> {
     fn forget(&mut self, register: &'a str) {
         self.values.remove(register);
+        self.definitions.remove(register);
+        (self.definitions).retain(|_, definition| definition.registers().all(|it| it != register));
         (self.values).retain(|_, value| value.polynomial.registers().all(|it| it != register));
         (self.limits).retain(|limit| limit.register != register && limit.bound != register);
     }
@@ -329,6 +518,7 @@ impl<'a> Known<'a> {
             }
             same.is_some()
         });
+        (self.definitions).retain(|name, its| other.definitions.get(name) == Some(its));
         self.limits.retain(|limit| other.limits.contains(limit));
     }
 
@@ -383,31 +573,52 @@ impl<'a> Known<'a> {
             }
             _ => Vec::new(),
         };
+        let quotient = self.dividend(facts, it);
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
-        if let Some(value) = value
-            && value.polynomial.registers().all(|name| name != result)
-        {
-            self.values.insert(result, value);
+        match value {
+            Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
+            Some((value, true)) => _ = self.values.insert(result, value),
+            Some((value, false)) if value.hypothesis.is_none() => {
+                self.definitions.insert(result, value.polynomial);
+            }
+            _ => {}
         }
-        for (bound, number) in least {
+        let least = least.into_iter().map(|bound| (bound, true));
+        for ((bound, number), is_reached) in least.chain(quotient.map(|bound| (bound, false))) {
             if bound != result
                 && let Some(margin) = i64::checked_neg(number)
             {
                 let others = self.limits.iter().filter(|limit| limit.register == bound);
-                let implied = others
-                    .filter_map(|limit| Some((limit.bound, margin.checked_add(limit.margin)?)));
-                let limits: Vec<_> = implied.chain([(bound, margin)]).collect();
-                self.limits
-                    .extend(limits.into_iter().map(|(bound, margin)| Limit {
-                        register: result,
-                        bound,
-                        margin,
-                    }));
+                let implied = others.filter_map(|limit| {
+                    let margin = margin.checked_add(limit.margin)?;
+                    Some((limit.bound, margin, is_reached && limit.is_reached))
+                });
+                let limits: Vec<_> = implied.chain([(bound, margin, is_reached)]).collect();
+                let limits = limits.into_iter().map(|(bound, margin, is_reached)| Limit {
+                    register: result,
+                    bound,
+                    margin,
+                    is_reached,
+                });
+                self.limits.extend(limits);
             }
         }
+    }
+
+    /// Returns the register and the number whose sum an instruction divides, or computes the
+    /// remainder of: the result is at most that sum.
+    fn dividend(&self, facts: &Facts<'a>, it: &Instruction<'a>) -> Option<(&'a str, i64)> {
+        match (it.opcode, &it.modifiers[..]) {
+            ("div" | "rem" | "shr", ["u32" | "u64"]) | ("mul", ["hi", "u32" | "u64"])
+                if it.guard.is_none() => {}
+            _ => return None,
+        }
+        let value = self.value(facts, it.operands.get(1)?)?;
+        let is_plain = value.hypothesis.is_none() && value.range.0 >= 0;
+        value.polynomial.as_sum().filter(|_| is_plain)
     }
 
     /// Returns the register that a selection between 0 and a smaller number is at most: the `x` of
@@ -456,7 +667,7 @@ impl<'a> Known<'a> {
             }
             let (register, number) = value.polynomial.as_sum()?;
             let limits = known.limits.iter().filter(|limit| limit.bound == extent);
-            let limits = limits.filter(|limit| limit.register == register);
+            let limits = limits.filter(|limit| limit.register == register && limit.is_reached);
             limits
                 .filter_map(|limit| number.checked_sub(limit.margin))
                 .min()
@@ -470,13 +681,14 @@ impl<'a> Known<'a> {
         bounds.collect()
     }
 
-    /// Returns the value of an instruction's result, if it is a polynomial of others.
+    /// Returns the value of an instruction's result, if it is a polynomial of others, and whether
+    /// extents are among them.
     fn result(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         it: &Instruction<'a>,
-    ) -> Option<Value<'a>> {
+    ) -> Option<(Value<'a>, bool)> {
         if !is_pure(it) {
             return None;
         }
@@ -530,21 +742,24 @@ impl<'a> Known<'a> {
             }
             _ => return None,
         };
-        let mut hypothesis: Option<Rc<Product<'a>>> = None;
+        let mut hypothesis: Option<Rc<Polynomial<'a>>> = None;
         for index in 1..it.operands.len() {
             let Some(its) = of(index)?.hypothesis else {
                 continue;
             };
-            if hypothesis.as_ref().is_some_and(|known| *known != its) {
-                return None;
-            }
-            hypothesis = Some(its);
+            hypothesis = Some(match hypothesis {
+                Some(known) if its.is_within(&known) => known,
+                Some(known) if !known.is_within(&its) => return None,
+                _ => its,
+            });
         }
         // A position in the grid is one register, which may be compared with an extent.
-        let is_of_extents = polynomial.registers().any(|name| extents.contains(name));
-        if !is_of_extents && polynomial.as_sum().is_none() {
-            return None;
-        }
+        let is_limited = |name: &&'a str| {
+            extents.contains(name) || self.limits.iter().any(|limit| limit.register == *name)
+        };
+        let is_of_extents = polynomial.registers().any(|name| extents.contains(name))
+            || (polynomial.0.keys()).any(|term| term.len() > 1 && term.iter().all(is_limited));
+        let is_value = is_of_extents || polynomial.as_sum().is_some();
         let (low, high) = match bits {
             64 => (i64::MIN, i64::MAX),
             _ => (0, u32::MAX.into()),
@@ -554,21 +769,24 @@ impl<'a> Known<'a> {
             Some((least, most)) if least >= low.into() && most <= high.into() => {
                 (least as i64, most as i64)
             }
+            _ if !is_value => return None,
             // The sum or the product might overflow, unless the extents are those of a buffer.
             _ => {
-                let product = self.below(facts, extents, &polynomial)?;
-                if hypothesis.as_ref().is_some_and(|known| **known != product) {
-                    return None;
-                }
-                hypothesis = Some(product.into());
+                let (most, _) = self.below(facts, extents, &polynomial, Limits::All)?;
+                hypothesis = Some(match hypothesis {
+                    Some(known) if most.is_within(&known) => known,
+                    Some(known) if !known.is_within(&most) => return None,
+                    _ => most.into(),
+                });
                 (0, BOUND as i64 - 1)
             }
         };
-        Some(Value {
+        let value = Value {
             polynomial: polynomial.into(),
             range,
             hypothesis,
-        })
+        };
+        Some((value, is_value))
     }
 
     /// Returns the range of an instruction's exact result.
@@ -595,15 +813,38 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Returns a product of extents that the value of a polynomial is below, if the value is not
-    /// negative either.
+    /// Returns a sum of products of extents that the value of a polynomial is below, or at most for
+    /// [`Limits::All`], if the value is not negative either, and whether it may well be the next
+    /// number.
     fn below(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         polynomial: &Polynomial<'a>,
-    ) -> Option<Product<'a>> {
-        self.product_of(facts, extents, polynomial, false)
+        limits: Limits,
+    ) -> Option<(Polynomial<'a>, bool)> {
+        let product = self.product_of(facts, extents, polynomial, false, limits);
+        product.map(|product| (product, true)).or_else(|| {
+            let whole = self.defined(polynomial)?;
+            self.sum_of(facts, extents, &whole, limits)
+        })
+    }
+
+    /// Replaces the registers without limits by what they are computed as.
+    fn defined(&self, polynomial: &Polynomial<'a>) -> Option<Polynomial<'a>> {
+        let mut values: HashMap<&'a str, Polynomial<'a>> = HashMap::default();
+        for name in polynomial.registers() {
+            let is_limited = self.limits.iter().any(|limit| limit.register == name);
+            let definition = self.definitions.get(name).filter(|_| !is_limited);
+            values.insert(
+                name,
+                match definition {
+                    Some(definition) => (**definition).clone(),
+                    None => Polynomial::register(name),
+                },
+            );
+        }
+        substituted(polynomial, &values, &values)
     }
 
     /// Returns a product of extents that the value of a polynomial is below. Unless `negative`, the
@@ -614,80 +855,126 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         polynomial: &Polynomial<'a>,
         negative: bool,
-    ) -> Option<Product<'a>> {
-        let mut registers: Vec<&'a str> = (polynomial.registers())
-            .filter(|name| !extents.contains(name))
-            .collect();
-        registers.sort_unstable();
-        registers.dedup();
+        limits: Limits,
+    ) -> Option<Polynomial<'a>> {
+        let all = self.upper_bounds(facts, extents, polynomial, negative, limits)?;
+        let mut products = all.into_iter().filter(|(_, number)| *number < 0);
+        products.find_map(|(bound, _)| bound.is_product().then_some(bound))
+    }
+
+    /// Returns sums of products of extents, each with a number, that the value of a polynomial is at
+    /// most. Unless `negative`, the value must be at least 0.
+    fn upper_bounds(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        polynomial: &Polynomial<'a>,
+        negative: bool,
+        limits: Limits,
+    ) -> Option<Vec<(Polynomial<'a>, i64)>> {
+        let (registers, least) = least_of(facts, extents, polynomial)?;
         let mut choices: Vec<Vec<Polynomial<'a>>> = Vec::new();
-        let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::default();
         for &register in &registers {
-            let (low, high) = facts.range(&Operand::Name(register))?;
-            if low < 0 {
-                return None;
-            }
-            least.insert(register, Polynomial::constant(low));
-            let mut bounds = self.bounds(register, extents);
+            let (_, high) = facts.range(&Operand::Name(register))?;
+            let mut bounds = self.bounds(register, extents, limits);
             bounds.push(Polynomial::constant(high));
             choices.push(bounds);
         }
-        for &extent in extents {
-            least.insert(extent, Polynomial::register(extent));
-        }
         // All combinations of upper bounds.
         let total: usize = choices.iter().map(Vec::len).product();
-        (0..total.min(32)).find_map(|mut index| {
+        let bounds = (0..total.min(32)).filter_map(|mut index| {
             let mut most = least.clone();
             for (register, bounds) in registers.iter().zip(&choices) {
                 most.insert(register, bounds[index % bounds.len()].clone());
                 index /= bounds.len();
             }
-            if !negative {
-                let lowest = substituted(polynomial, &least, &most)?;
-                if lowest.0.values().any(|&coefficient| coefficient < 0) {
-                    return None;
-                }
-            }
-            let mut highest = substituted(polynomial, &most, &least)?;
-            let number = highest.0.remove(&Product::new()).unwrap_or(0);
-            let (products, others): (Vec<_>, Vec<_>) = highest
-                .0
-                .iter()
-                .partition(|(_, coefficient)| **coefficient > 0);
-            // What the negative terms take away at least.
-            let mut less = 0i64;
-            for (product, coefficient) in others {
-                let mut least = coefficient.checked_neg()?;
-                for extent in product {
-                    least = least.checked_mul(self.least(facts, extent))?;
-                }
-                less = less.checked_add(least)?;
-            }
-            match products[..] {
-                [(product, 1)] if number < less => Some(product.clone()),
-                _ => None,
-            }
-        })
+            let allowed = negative || is_not_negative(polynomial, &least, &most);
+            let (products, number, _) = self.highest(facts, polynomial, &least, &most)?;
+            allowed.then_some((products, number))
+        });
+        Some(bounds.collect())
     }
 
-    /// Returns a product of extents that a register's value is below, if that is the only reason why
-    /// the value is small.
-    fn product_above(
+    /// Returns a sum of products of extents that the value of a polynomial is below, or at most for
+    /// [`Limits::All`], and whether the value reaches the number before.
+    fn sum_of(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        polynomial: &Polynomial<'a>,
+        limits: Limits,
+    ) -> Option<(Polynomial<'a>, bool)> {
+        let (registers, least) = least_of(facts, extents, polynomial)?;
+        let mut most = least.clone();
+        for register in registers {
+            let of = self.limits.iter().filter(|limit| {
+                let is_reached = limits == Limits::All || limit.is_reached;
+                limit.register == register && extents.contains(limit.bound) && is_reached
+            });
+            // The width of a matrix rather than its length, and that rather than those of slices, which
+            // are compared later.
+            let is_part = |limit: &&Limit<'a>| polynomial.registers().any(|it| it == limit.bound);
+            let limit = of.clone().find(is_part).or_else(|| of.clone().next())?;
+            let margin = Polynomial::constant(limit.margin);
+            let bound = Polynomial::register(limit.bound).plus(&margin, -1)?;
+            most.insert(register, bound);
+        }
+        let (mut sum, number, is_exact) = self.highest(facts, polynomial, &least, &most)?;
+        let more = match limits {
+            Limits::All => number,
+            Limits::Reached => number.checked_add(1)?,
+        };
+        if sum.0.is_empty() || !is_not_negative(polynomial, &least, &most) {
+            return None;
+        }
+        if more > 0 {
+            sum.add(Product::new(), more)?;
+        }
+        Some((sum, is_exact && more >= 0))
+    }
+
+    /// Returns the products of extents and the number whose sum the value of a polynomial is at most,
+    /// and whether the value can be equal.
+    fn highest(
+        &self,
+        facts: &Facts<'a>,
+        polynomial: &Polynomial<'a>,
+        least: &HashMap<&'a str, Polynomial<'a>>,
+        most: &HashMap<&'a str, Polynomial<'a>>,
+    ) -> Option<(Polynomial<'a>, i64, bool)> {
+        let mut highest = substituted(polynomial, most, least)?;
+        let mut number = highest.0.remove(&Product::new()).unwrap_or(0);
+        let (products, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            (highest.0.into_iter()).partition(|(_, coefficient)| *coefficient > 0);
+        let is_exact = others.is_empty();
+        // What the negative terms take away at least.
+        for (product, coefficient) in others {
+            let mut least = coefficient;
+            for extent in product {
+                least = least.checked_mul(self.least(facts, extent))?;
+            }
+            number = number.checked_add(least)?;
+        }
+        Some((Polynomial(products), number, is_exact))
+    }
+
+    /// Returns a sum of products of extents that a register's value is at most, if that is the only
+    /// reason why the value is small.
+    fn most(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         register: &'a str,
-    ) -> Option<Product<'a>> {
+    ) -> Option<Polynomial<'a>> {
         let value = self.values.get(register)?;
         if extents.contains(register) || value.polynomial.as_sum().is_some() {
             return None;
         }
-        let product = self.below(facts, extents, &value.polynomial)?;
+        let (most, _) = self.below(facts, extents, &value.polynomial, Limits::All)?;
         let hypothesis = value.hypothesis.as_ref();
         hypothesis
-            .is_none_or(|it| **it == product)
-            .then_some(product)
+            .is_none_or(|it| it.is_within(&most))
+            .then_some(most)
     }
 
     /// Returns a lower bound of an extent.
@@ -699,11 +986,22 @@ impl<'a> Known<'a> {
     }
 
     /// Returns upper bounds of a register that consist of an extent and a number.
-    fn bounds(&self, register: &'a str, extents: &HashSet<&'a str>) -> Vec<Polynomial<'a>> {
-        let limits = self
+    fn bounds(
+        &self,
+        register: &'a str,
+        extents: &HashSet<&'a str>,
+        which: Limits,
+    ) -> Vec<Polynomial<'a>> {
+        let of = self
             .limits
             .iter()
             .filter(|limit| limit.register == register);
+        let (reached, others): (Vec<_>, Vec<_>) = of.partition(|limit| limit.is_reached);
+        let limits = match (which, reached.is_empty()) {
+            (Limits::All, true) => others,
+            _ => reached,
+        };
+        let limits = limits.into_iter();
         let mut found: Vec<Polynomial<'a>> = limits
             .filter(|limit| extents.contains(limit.bound))
             .filter_map(|limit| {
@@ -725,8 +1023,76 @@ impl<'a> Known<'a> {
         register: &'a str,
     ) -> Option<Proven<'a>> {
         let comparison = Comparison::of(it, true)?;
-        self.compare_index(facts, extents, &comparison, register)
-            .or_else(|| self.compare_range(facts, extents, &comparison, register))
+        let known = self.compare_known(facts, extents, &comparison, register);
+        if known.is_some() {
+            return known;
+        }
+        let index = self.compare_index(facts, extents, &comparison, register);
+        let (product, sum) = match index {
+            Some(proven) if proven.bound.is_product() => (Some(proven), None),
+            index => (None, index),
+        };
+        let range = || self.compare_range(facts, extents, &comparison, register);
+        product.or_else(range).or(sum)
+    }
+
+    /// Returns the outcome of a comparison that follows from the limits alone: `y * width + x` is
+    /// below `width * height`.
+    fn compare_known(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        comparison: &Comparison<'a>,
+        register: &'a str,
+    ) -> Option<Proven<'a>> {
+        if comparison.bits != 64 || comparison.signed {
+            return None;
+        }
+        let left = self.value(facts, &comparison.left)?;
+        let right = self.value(facts, &comparison.right)?;
+        let is_negative = |side: &Value<'a>| {
+            let bounds = || {
+                let all = Limits::All;
+                self.upper_bounds(facts, extents, &side.polynomial, false, all)
+            };
+            side.range.0 < 0 && bounds().is_none_or(|bounds| bounds.is_empty())
+        };
+        if is_negative(&left) || is_negative(&right) {
+            return None;
+        }
+        let bound = match (&left.hypothesis, &right.hypothesis) {
+            (None, None) => Polynomial::default(),
+            (Some(one), None) | (None, Some(one)) => (**one).clone(),
+            (Some(left), Some(right)) if left.is_within(right) => (**right).clone(),
+            (Some(left), Some(right)) if right.is_within(left) => (**left).clone(),
+            _ => return None,
+        };
+        let most = |a: &Polynomial<'a>, b: &Polynomial<'a>| {
+            let difference = a.plus(b, -1)?;
+            let all = self.upper_bounds(facts, extents, &difference, true, Limits::All)?;
+            let numbers = all
+                .into_iter()
+                .filter(|(products, _)| products.0.is_empty());
+            numbers.map(|(_, number)| number).min()
+        };
+        let (left, right) = (left.polynomial, right.polynomial);
+        // The most that either side exceeds the other by.
+        let (more, less) = (most(&left, &right), most(&right, &left));
+        let is_below = |most: Option<i64>, number: i64| most.is_some_and(|most| most < number);
+        let (is_true, is_false) = match comparison.relation {
+            Relation::Less => (is_below(more, 0), is_below(less, 1)),
+            Relation::LessOrEqual => (is_below(more, 1), is_below(less, 0)),
+            Relation::Greater => (is_below(less, 0), is_below(more, 1)),
+            Relation::GreaterOrEqual => (is_below(less, 1), is_below(more, 0)),
+            Relation::Equal | Relation::NotEqual => return None,
+        };
+        (is_true != is_false).then_some(Proven {
+            register,
+            outcome: is_true,
+            bound,
+            is_likely: false,
+            length: None,
+        })
     }
 
     /// Returns the outcome of a comparison of an index with a length, if it can be proven.
@@ -745,15 +1111,24 @@ impl<'a> Known<'a> {
             return None;
         }
         let index = self.value(facts, &comparison.left)?;
-        let product = self.below(facts, extents, &index.polynomial)?;
-        if index.hypothesis.is_some_and(|known| *known != product) {
+        // The length of a part of a slice is no parameter.
+        if self.value(facts, &comparison.right)?.polynomial.degree() > 1 {
+            return None;
+        }
+        let (bound, is_likely) = self.below(facts, extents, &index.polynomial, Limits::Reached)?;
+        if index
+            .hypothesis
+            .is_some_and(|known| !known.is_within(&bound))
+            || bound.registers().any(|extent| extent == length)
+        {
             return None;
         }
         Some(Proven {
             register,
             outcome,
-            product,
-            length,
+            bound,
+            is_likely,
+            length: Some(length),
         })
     }
 
@@ -773,15 +1148,13 @@ impl<'a> Known<'a> {
         let sides = [&comparison.left, &comparison.right];
         let [left, right] = sides.map(|operand| self.value(facts, operand));
         let sides = [left?, right?];
-        if sides.iter().any(|side| side.hypothesis.is_some()) {
-            return None;
-        }
         let difference = sides[0].polynomial.plus(&sides[1].polynomial, -1)?;
         difference.0.iter().find_map(|(term, &coefficient)| {
             let [length] = term[..] else {
                 return None;
             };
-            if !extents.contains(length) {
+            let is_factor = |term: &Product<'a>| term.len() > 1 && term.contains(&length);
+            if !extents.contains(length) || difference.0.keys().any(is_factor) {
                 return None;
             }
             // The relation of the other terms to the length.
@@ -797,9 +1170,16 @@ impl<'a> Known<'a> {
                 let scaled = Polynomial::default().plus(polynomial, sign)?;
                 let rest = scaled.plus(&length, 1)?;
                 let rest = rest.plus(&Polynomial::constant(margin), -1)?;
-                self.product_of(facts, extents, &rest, true)
+                self.product_of(facts, extents, &rest, true, Limits::Reached)
             };
             let product = least(&difference, -coefficient, margin)?;
+            let holds = |side: &Value<'a>| {
+                let hypothesis = side.hypothesis.as_ref();
+                hypothesis.is_none_or(|known| known.is_within(&product))
+            };
+            if !sides.iter().all(holds) {
+                return None;
+            }
             // As an unsigned number, a negative one is greater than any length.
             let not_negative = |side: &Value<'a>| {
                 side.range.0 >= 0 || least(&side.polynomial, -1, 1).as_ref() == Some(&product)
@@ -807,10 +1187,34 @@ impl<'a> Known<'a> {
             sides.iter().all(not_negative).then_some(Proven {
                 register,
                 outcome,
-                product,
-                length,
+                bound: product,
+                is_likely: true,
+                length: Some(length),
             })
         })
+    }
+
+    /// Returns whether a comparison limits a register, or has the same result for all threads of most
+    /// launches.
+    fn is_limit(&self, facts: &Facts<'a>, extents: &HashSet<&'a str>, it: &Comparison<'a>) -> bool {
+        let is_constant = |operand: &Operand<'a>| matches!(operand, Operand::Integer(_));
+        let is_known = is_constant(&it.left) || is_constant(&it.right);
+        // A limit of twice a position or of half of it is one of the position, too.
+        let is_position = |operand: &Operand<'a>| {
+            let Operand::Name(name) = operand else {
+                return true;
+            };
+            let mut limits = self.limits.iter();
+            !self.definitions.contains_key(name)
+                && !limits.any(|limit| limit.register == *name && !limit.is_reached)
+        };
+        let mut known = self.clone();
+        known.assume_comparison(facts, it).is_some()
+            && is_position(&it.left)
+            && is_position(&it.right)
+            || is_known
+            || (self.compare_index(facts, extents, it, ""))
+                .is_some_and(|proven| proven.bound.is_product())
     }
 
     fn assume_comparison(&mut self, facts: &Facts<'a>, it: &Comparison<'a>) -> Option<()> {
@@ -866,6 +1270,7 @@ impl<'a> Known<'a> {
             register: left.0,
             bound: right.0,
             margin,
+            is_reached: true,
         }];
         let others = self.limits.iter().filter(|limit| limit.register == right.0);
         limits.extend(others.filter_map(|limit| {
@@ -873,12 +1278,46 @@ impl<'a> Known<'a> {
                 register: left.0,
                 bound: limit.bound,
                 margin: margin.checked_add(limit.margin)?,
+                is_reached: limit.is_reached,
             })
         }));
         limits.retain(|limit| limit.register != limit.bound && !self.limits.contains(limit));
         self.limits.extend(limits);
         Some(())
     }
+}
+
+/// Returns the registers of a polynomial that are no extents, sorted, and the least values of these
+/// and of the extents, if none is negative.
+fn least_of<'a>(
+    facts: &Facts<'a>,
+    extents: &HashSet<&'a str>,
+    polynomial: &Polynomial<'a>,
+) -> Option<(Vec<&'a str>, HashMap<&'a str, Polynomial<'a>>)> {
+    let mut registers: Vec<&'a str> = (polynomial.registers())
+        .filter(|name| !extents.contains(name))
+        .collect();
+    registers.sort_unstable();
+    registers.dedup();
+    let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::default();
+    for &register in &registers {
+        let (low, _) = facts.range(&Operand::Name(register))?;
+        least.insert(register, Polynomial::constant((low >= 0).then_some(low)?));
+    }
+    for &extent in extents {
+        least.insert(extent, Polynomial::register(extent));
+    }
+    Some((registers, least))
+}
+
+/// Returns whether the value of a polynomial is at least 0.
+fn is_not_negative<'a>(
+    polynomial: &Polynomial<'a>,
+    least: &HashMap<&'a str, Polynomial<'a>>,
+    most: &HashMap<&'a str, Polynomial<'a>>,
+) -> bool {
+    let lowest = substituted(polynomial, least, most);
+    lowest.is_some_and(|it| it.0.values().all(|&coefficient| coefficient >= 0))
 }
 
 /// Replaces the registers of terms: those with a positive coefficient by `positive`, others by

@@ -403,6 +403,21 @@ impl<'a> Graph<'a> {
         }
     }
 
+    /// Appends the blocks that only follow a block to it.
+    pub fn absorb(&mut self, id: Id) {
+        let mut predecessors = self.predecessors();
+        while let End::Jump(to, _) = self.blocks[id].end
+            && to != id
+            && to != self.order[0]
+            && predecessors[to].len() == 1
+        {
+            let body = std::mem::take(&mut self.blocks[to].body);
+            self.blocks[id].body.extend(body);
+            self.blocks[id].end = std::mem::replace(&mut self.blocks[to].end, End::Never);
+            predecessors = self.predecessors();
+        }
+    }
+
     /// Returns whether a block ends in an indirect branch.
     pub fn has_switch(&self) -> bool {
         let mut ids = self.order.iter();

@@ -192,6 +192,7 @@ fn optimize_function<'a>(
     };
     if let Some(special) = &special {
         changed += coordinates::test(&mut graph, names, special);
+        changed += narrow::settle(&mut graph, special);
     }
     if let Some(special) = &mut special
         && bounds::prove(&mut graph, names, special)

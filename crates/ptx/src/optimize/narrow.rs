@@ -17,6 +17,7 @@ use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::DfsPostOrder;
 
 use super::counts::{Counted, Known};
+use super::definitions;
 use super::floats::{self, Floats};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
@@ -65,6 +66,45 @@ pub(super) fn start_small<'a>(
         }
     });
     small.into_iter().map(|small| small == Some(true)).collect()
+}
+
+/// Removes the branches of the copy that the ranges of integers decide, and joins the blocks around
+/// them. libnvvm divides integers of 64 bits in 32 bits if both fit them, behind such a branch.
+/// Returns the number of removed branches.
+pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize {
+    let cold = graph.cold();
+    let definitions = definitions(graph, &cold);
+    let region = Region::new(graph, special);
+    let mut outcomes: HashMap<&'a str, bool> = HashMap::default();
+    let decide = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
+        if let Statement::Instruction(it) = statement
+            && let Some(comparison) = Comparison::of(it, true)
+            && let Some(&Operand::Name(predicate)) = it.operands.first()
+            && definitions.get(predicate) == Some(&1)
+            && let Some(outcome) = facts.holds(&comparison)
+        {
+            outcomes.insert(predicate, outcome);
+        }
+    };
+    region.visit(graph, special, decide, &mut |_, _, _| {});
+    // The comparisons that the test makes are known in the copy, but decide whether it runs.
+    let is_settled = |graph: &Graph<'a>, id: Id| match graph.blocks[id].end {
+        End::Branch(guard, ..) => id != special.first && outcomes.contains_key(guard.register),
+        _ => false,
+    };
+    let hot = region.order.iter().copied();
+    let settled: Vec<Id> = hot.filter(|&id| is_settled(graph, id)).collect();
+    for &id in &settled {
+        graph.settle(id, &outcomes);
+    }
+    if !settled.is_empty() {
+        graph.remove_unreachable();
+        for &id in &settled {
+            graph.absorb(id);
+        }
+        graph.remove_unreachable();
+    }
+    settled.len()
 }
 
 /// Rewrites the copy of a kernel's body. Returns the number of replaced operations.
@@ -632,6 +672,21 @@ impl<'a> Condition<'a> {
         }
     }
 
+    /// Returns whether comparisons that all satisfy `f` are equivalent to the condition having the
+    /// value.
+    pub fn all(&self, value: bool, f: &mut impl FnMut(&Comparison<'a>) -> bool) -> bool {
+        match (self, value) {
+            (Condition::And(a, b), true) | (Condition::Or(a, b), false) => {
+                a.all(value, f) && b.all(value, f)
+            }
+            (Condition::Not(a), _) => a.all(!value, f),
+            (Condition::Compare(it), _) => f(it),
+            (Condition::And(..), false) | (Condition::Or(..), true) | (Condition::Unknown, _) => {
+                false
+            }
+        }
+    }
+
     fn visit(&self, visit: &mut impl FnMut(&'a str)) {
         match self {
             Condition::Compare(it) => {
@@ -1066,6 +1121,23 @@ impl<'a> Facts<'a> {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 Some((a.0.checked_mul(b.0)?, a.1.checked_mul(b.1)?))
             }
+            // The quotient of a division by a constant, before it is shifted.
+            ("mul", ["hi", "u64"]) => match it.operands.get(2) {
+                Some(Operand::Integer(factor)) => {
+                    let (low, high) = nonnegative(operand(1)?)?;
+                    let high_half = |a: i64| ((a as u128 * u128::from(factor.bits)) >> 64) as i64;
+                    Some((high_half(low), high_half(high)))
+                }
+                _ => None,
+            },
+            ("mul", ["wide", "u16"]) => {
+                let most = |operand: &Operand<'a>| match operand {
+                    Operand::Integer(value) => i64::from(value.bits as u16),
+                    _ => u16::MAX.into(),
+                };
+                Some((0, most(it.operands.get(1)?) * most(it.operands.get(2)?)))
+            }
+            ("cvt", ["u64" | "u32", "u16"]) => Some((0, u16::MAX.into())),
             ("mul", ["lo", "s32" | "u32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 word((a.0.checked_mul(b.0)?, a.1.checked_mul(b.1)?))
@@ -1281,7 +1353,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns whether an unsigned comparison holds, if the ranges decide it.
+    /// Returns whether an unsigned comparison, or one for equality, holds, if the ranges decide it.
     fn holds(&self, it: &Comparison<'a>) -> Option<bool> {
         let unsigned = |operand: &Operand<'a>| {
             let (low, high) = self.range(operand)?;
@@ -1290,6 +1362,8 @@ impl<'a> Facts<'a> {
             same_sign.then_some((low as u64 & mask, high as u64 & mask))
         };
         let (left, right) = (unsigned(&it.left)?, unsigned(&it.right)?);
+        let is_apart = left.1 < right.0 || right.1 < left.0;
+        let is_same = left.0 == left.1 && left == right;
         let decide = |always: bool, never: bool| match (always, never) {
             (true, _) => Some(true),
             (_, true) => Some(false),
@@ -1301,7 +1375,8 @@ impl<'a> Facts<'a> {
             Relation::LessOrEqual => decide(left.1 <= right.0, left.0 > right.1),
             Relation::Greater => decide(left.0 > right.1, left.1 <= right.0),
             Relation::GreaterOrEqual => decide(left.0 >= right.1, left.1 < right.0),
-            Relation::Equal | Relation::NotEqual => None,
+            Relation::Equal => decide(is_same, is_apart),
+            Relation::NotEqual => decide(is_apart, is_same),
         }
     }
 
@@ -1736,6 +1811,27 @@ impl<'a> State<'a> {
                     &["wide", "s32"],
                     vec![result.clone(), a, b],
                 ));
+                true
+            }
+            // `(a * h + (a * l >> 32)) >> 32` for a factor of `h * 2^32 + l`: the quotient of a division
+            // by a constant.
+            ("mul", ["hi", "u64"], [result, a, Operand::Integer(factor)])
+                if is_own(result) && is_index(a) && is_small(result_range) =>
+            {
+                let [a] = self.lows(graph, names, [a], to);
+                let [low, high] = [factor.bits & u64::from(u32::MAX), factor.bits >> 32]
+                    .map(|half| Operand::Integer(Integer::unsigned(half)));
+                let operands = [a.clone(), low];
+                let carry = graph.emit(names, to, Type::B32, "mul", &["hi", "u32"], operands);
+                let operands = [Operand::Name(carry)];
+                let carry = graph.emit(names, to, Type::B64, "cvt", &["u64", "u32"], operands);
+                let operands = [a, high, Operand::Name(carry)];
+                let sum = graph.emit(names, to, Type::B64, "mad", &["wide", "u32"], operands);
+                let operands = [Operand::Name(sum), Operand::Integer(Integer::unsigned(32))];
+                let sum = graph.emit(names, to, Type::B64, "shr", &["u64"], operands);
+                let operands = [Operand::Name(sum)];
+                let low = graph.emit(names, to, Type::B32, "cvt", &["u32", "u64"], operands);
+                self.defer(it, low);
                 true
             }
             ("mad", ["lo", "s64" | "u64"], [result, a, b, c])

@@ -15,6 +15,7 @@
 //! so barriers and other operations among threads keep their meaning.
 
 use crate::hash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
@@ -46,6 +47,10 @@ const WORTHWHILE_IF_FLATTENED: usize = 4;
 /// The maximum number of instructions between a stride and the size of the grid that it is computed
 /// from.
 const STEPS: usize = 16;
+
+/// The maximum number of different extents of a sum that the test computes. A product of two
+/// numbers below 2³¹ and 2³⁰, for each of them, does not overflow 64 bits.
+const FACTORS: usize = 4;
 
 /// The maximum number of instructions of the test.
 const TEST: usize = 64;
@@ -861,6 +866,104 @@ impl<'g, 'a> Test<'g, 'a> {
         }
         self.demand("le", "u64", [all, least?].map(Operand::Name));
         Some(())
+    }
+
+    /// Adds the condition that a sum of products of extents is at most each of the lengths. The
+    /// coefficients must be positive.
+    pub fn demand_sum_within(
+        &mut self,
+        sum: &BTreeMap<Vec<&'a str>, i64>,
+        lengths: &[&'a str],
+    ) -> Option<()> {
+        let lengths: Option<Vec<&'a str>> = lengths.iter().map(|it| self.value(it)).collect();
+        let sum = self.sum(sum)?;
+        for length in lengths? {
+            self.demand("le", "u64", [sum.clone(), Operand::Name(length)]);
+        }
+        Some(())
+    }
+
+    /// Returns a sum of products of extents, which is exact if the demands are met.
+    fn sum(&mut self, sum: &BTreeMap<Vec<&'a str>, i64>) -> Option<Operand<'a>> {
+        let mut counts: BTreeMap<&'a str, usize> = BTreeMap::new();
+        for product in sum.keys() {
+            let factors: BTreeSet<&'a str> = product.iter().copied().collect();
+            for factor in factors {
+                *counts.entry(factor).or_default() += 1;
+            }
+        }
+        if counts.len() > FACTORS {
+            return None;
+        }
+        // The first of those that most products have.
+        let most = counts.values().copied().max();
+        let common = counts.into_iter().find(|&(_, count)| Some(count) == most);
+        let Some((common, _)) = common else {
+            let number_of = sum.get(&Vec::new()).copied().unwrap_or(0);
+            let fits = u64::try_from(number_of).ok().filter(|&it| it < BOUND);
+            return fits.map(number);
+        };
+        // The sum is `common * quotient + rest`.
+        let (mut quotient, mut rest) = (BTreeMap::new(), BTreeMap::new());
+        for (product, &coefficient) in sum {
+            let mut product = product.clone();
+            match product.iter().position(|it| *it == common) {
+                Some(place) => {
+                    product.remove(place);
+                    quotient.insert(product, coefficient);
+                }
+                None => _ = rest.insert(product, coefficient),
+            }
+        }
+        let mut factor = Operand::Name(self.value(common)?);
+        if quotient == rest {
+            let operands = [factor, number(1)];
+            factor = Operand::Name(self.emit(Type::B64, "add", &["s64"], operands));
+            rest.clear();
+        }
+        let mut all = self.sum(&quotient)?;
+        if let Operand::Integer(one) = &all
+            && one.bits == 1
+        {
+            all = factor;
+        } else {
+            // Few extents fit 32 bits in any case.
+            let most = quotient
+                .iter()
+                .try_fold(0u64, |most, (product, &coefficient)| {
+                    let coefficient = u64::try_from(coefficient).ok()?;
+                    let factor = match product[..] {
+                        [] => 1,
+                        [_] => BOUND,
+                        _ => return None,
+                    };
+                    most.checked_add(coefficient.checked_mul(factor)?)
+                });
+            if most.is_none_or(|most| most > 2 * BOUND) {
+                let whole = match all {
+                    Operand::Name(_) => all.clone(),
+                    _ => return None,
+                };
+                self.demand("lt", "u64", [whole, number(BOUND)]);
+            }
+            let factors = [all, factor].map(|factor| match factor {
+                Operand::Name(_) => {
+                    Operand::Name(self.emit(Type::B32, "cvt", &["u32", "u64"], [factor]))
+                }
+                other => other,
+            });
+            all = Operand::Name(self.emit(
+                Type::B64,
+                "mul",
+                &["wide", "u32"],
+                factors.into_iter().rev(),
+            ));
+        }
+        if !rest.is_empty() {
+            let rest = self.sum(&rest)?;
+            all = Operand::Name(self.emit(Type::B64, "add", &["s64"], [all, rest]));
+        }
+        Some(all)
     }
 
     /// Returns the registers with the values of extents.

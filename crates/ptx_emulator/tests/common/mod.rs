@@ -87,10 +87,20 @@ impl Device {
         block: u32,
         params: Params,
     ) -> Result<LaunchStats, Fault> {
+        self.launch_blocks(name, grid, [block, 1, 1], params)
+    }
+
+    pub fn launch_blocks(
+        &self,
+        name: &str,
+        grid: u32,
+        block: [u32; 3],
+        params: Params,
+    ) -> Result<LaunchStats, Fault> {
         let kernel = self.program.kernel(name).expect("the kernel");
         let config = LaunchConfig {
             grid: [grid, 1, 1],
-            block: [block, 1, 1],
+            block,
             params: params.0,
             ..self.config.clone()
         };
