@@ -306,12 +306,19 @@ fn run(text: &str, words: &[u32], numbers: [u64; 2]) -> (Vec<u32>, Option<String
     (device.download(out, 3 * SHARED), fault)
 }
 
+/// Seeds that found a fault: a block that no path reached any more took over the block after it.
+const FAILED: [u64; 1] = [688];
+
 #[test]
 fn optimized_loops_have_the_same_results() {
     let of = |name: &str| -> Option<u64> { std::env::var(name).ok()?.parse().ok() };
     let (seed, kernels) = (of("SEED"), of("COUNT").unwrap_or(300));
     let mut changed = 0;
-    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+    let seeds: Vec<u64> = match seed {
+        Some(seed) => vec![seed],
+        None => (0..kernels).chain(FAILED).collect(),
+    };
+    for seed in seeds {
         let mut rng = Rng::with_seed(seed);
         let text = kernel(&mut rng);
         let with_sizes = rng.bool();

@@ -409,7 +409,7 @@ impl<'a> Graph<'a> {
         while let End::Jump(to, _) = self.blocks[id].end
             && to != id
             && to != self.order[0]
-            && predecessors[to].len() == 1
+            && predecessors[to] == [id]
         {
             let body = std::mem::take(&mut self.blocks[to].body);
             self.blocks[id].body.extend(body);
