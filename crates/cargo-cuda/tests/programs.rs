@@ -405,7 +405,8 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
         .output();
     assert_eq!(text(&output.unwrap()), "33\n");
 
-    let more = "[profile.dev]\nlto = \"fat\"\npanic = \"abort\"\nstrip = true\n";
+    let more = "[profile.dev]\nlto = \"fat\"\npanic = \"abort\"\nstrip = true\nopt-level = \"z\"\n\
+                codegen-units = 1\nincremental = false\n";
     let files = [("src/main.rs", include_str!("programs/linked/optimized.rs"))];
     package(directory, "optimized", more, &["kernels"], &files);
     let optimized = directory.join("optimized");

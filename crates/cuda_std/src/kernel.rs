@@ -28,8 +28,9 @@
     message = "`{Self}` cannot be a kernel's parameter: it is not `Copy`",
     label = "not `Copy`",
     note = "every thread of a launch receives its own copy of the arguments' bytes",
-    note = "pass a reference, such as `&[T]` for a `Vec<T>`, a raw pointer, or a type that is \
-            `Copy`; mark parameters of shared memory with `#[shared]`"
+    note = "pass a reference, such as `&[T]` for a `Vec<T>` and `&str` for a `String`, a raw pointer, \
+            or a type that is `Copy`, as with the bound in `impl Fn(u32) -> u32 + Copy`; mark \
+            parameters of shared memory with `#[shared]`"
 )]
 pub trait KernelParam {}
 
@@ -130,6 +131,12 @@ impl<T: Copy> KernelParam for T {}
 #[doc(hidden)]
 #[inline(always)]
 pub const fn check_param<T: KernelParam>() {}
+
+/// Like [`check_param`], for a type without a name. It takes a function, because rustc would suggest
+/// to borrow a value.
+#[doc(hidden)]
+#[inline(always)]
+pub fn check_type_of<T: KernelParam>(_: impl FnOnce() -> T) {}
 
 /// Returns the size of a type. Expansions do not write `::core`, because the user's crate may give
 /// that name to another crate.

@@ -62,10 +62,13 @@ impl VisitMut for ImplTypes {
     }
 }
 
+/// The `impl` types of a signature, by the names of the type parameters that replace them.
+pub type Written = Vec<(Ident, syn::TypeImplTrait)>;
+
 /// Replaces each `impl` type in the parameters with a type parameter, and makes all type parameters
-/// `'static`: the host finds an instance by its types' `TypeId`s.
-pub fn normalize(signature: &mut Signature) {
-    struct Namer<'a>(&'a str, Vec<TypeParam>);
+/// `'static`: the host finds an instance by its types' `TypeId`s. Returns the replaced types.
+pub fn normalize(signature: &mut Signature) -> Written {
+    struct Namer<'a>(&'a str, Vec<TypeParam>, Written);
 
     impl VisitMut for Namer<'_> {
         fn visit_type_mut(&mut self, ty: &mut Type) {
@@ -78,12 +81,13 @@ pub fn normalize(signature: &mut Signature) {
             parameter.colon_token = Some(Token![:](span));
             parameter.bounds = found.bounds.clone();
             self.1.push(parameter);
+            self.2.push((name.clone(), found.clone()));
             *ty = syn::parse_quote!(#name);
         }
     }
 
     let prefix = crate::names::fresh(signature, "Impl");
-    let mut namer = Namer(&prefix, Vec::new());
+    let mut namer = Namer(&prefix, Vec::new(), Vec::new());
     for input in &mut signature.inputs {
         if let FnArg::Typed(parameter) = input {
             namer.visit_type_mut(&mut parameter.ty);
@@ -95,6 +99,34 @@ pub fn normalize(signature: &mut Signature) {
         parameter.colon_token.get_or_insert_default();
         parameter.bounds.push(syn::parse_quote!('static));
     }
+    namer.2
+}
+
+/// Returns a type as the user wrote it: with the `impl` types that [`normalize`] replaced. Returns
+/// `None` if it has none.
+pub fn as_written(ty: &Type, written: &Written) -> Option<Type> {
+    struct Restorer<'a>(&'a Written, bool);
+
+    impl VisitMut for Restorer<'_> {
+        fn visit_type_mut(&mut self, ty: &mut Type) {
+            let Type::Path(path) = &*ty else {
+                return visit_mut::visit_type_mut(self, ty);
+            };
+            let ident = path.path.get_ident().filter(|_| path.qself.is_none());
+            match self.0.iter().find(|(name, _)| Some(name) == ident) {
+                Some((_, found)) => {
+                    *ty = Type::ImplTrait(found.clone());
+                    self.1 = true;
+                }
+                None => visit_mut::visit_type_mut(self, ty),
+            }
+        }
+    }
+
+    let mut restorer = Restorer(written, false);
+    let mut ty = ty.clone();
+    restorer.visit_type_mut(&mut ty);
+    restorer.1.then_some(ty)
 }
 
 /// Returns whether a parameter's type is a type parameter, which is passed as its bytes.
@@ -275,13 +307,16 @@ mod tests {
                 .count(),
             3
         );
-        normalize(&mut function.sig);
+        let written = normalize(&mut function.sig);
         assert_eq!(
             text(&function.sig),
             "fnf<T:Copy+'static,Impl_0:Fn(T)->T+Copy+'static,Impl_1:Copy+'static>\
              (f:Impl_0,Impl:&[(T,Impl_1)])"
         );
         assert!(is_generic(&function.sig));
+        let restored = as_written(&syn::parse_quote!(&[(T, Impl_1)]), &written);
+        assert_eq!(text(restored), "&[(T,implCopy)]");
+        assert!(as_written(&syn::parse_quote!(&[T]), &written).is_none());
     }
 
     #[test]

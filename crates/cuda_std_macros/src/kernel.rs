@@ -29,7 +29,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
         return crate::associated::expand(attribute, function);
     }
     let only_single_source = crate::generic::refused_on_device(&function.sig);
-    crate::generic::normalize(&mut function.sig);
+    let written = crate::generic::normalize(&mut function.sig);
     let is_generic = crate::generic::is_generic(&function.sig);
     // The function with its `#[shared]` parameters, which the entry does not have.
     let mut body = function.clone();
@@ -67,7 +67,16 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
                 return quote!(#error #function);
             }
             let records = [record, host_record];
-            let function = mark(&function, body, &options.section, &shared, &all, &records);
+            let check = check_of_types(&function.sig, &written);
+            let function = mark(
+                &function,
+                body,
+                check,
+                &options.section,
+                &shared,
+                &all,
+                &records,
+            );
             quote!(#function #handle #only_single_source)
         }
         Err(errors) => {
@@ -230,16 +239,16 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
         && reference.mutability.is_some()
     {
         let pointee = without_parens(&reference.elem);
-        let instead = match pointee {
-            Type::Slice(slice) => {
-                let element = tokens(&slice.elem);
+        let instead = match element_of(pointee) {
+            Some(element) => {
+                let element = tokens(element);
                 format!(
                     "a `PerThread<{element}>`, which partitions its elements among the threads, or \
                      `*mut {element}` and a length"
                 )
             }
-            other => {
-                let other = tokens(other);
+            None => {
+                let other = tokens(pointee);
                 match &*other {
                     "u32" | "i32" | "u64" | "i64" | "f32" | "f64" => format!(
                         "an `&Atomic<{other}, Device>`, which all threads may modify, or `*mut {other}`"
@@ -258,6 +267,25 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
     }
 }
 
+/// Returns `T` if the type is `[T]` or `Vec<T>`.
+fn element_of(ty: &Type) -> Option<&Type> {
+    let path = match ty {
+        Type::Slice(slice) => return Some(&slice.elem),
+        Type::Path(path) => path,
+        _ => return None,
+    };
+    let last = path.path.segments.last()?;
+    match &last.arguments {
+        syn::PathArguments::AngleBracketed(arguments) if last.ident == "Vec" => {
+            arguments.args.iter().find_map(|argument| match argument {
+                syn::GenericArgument::Type(element) => Some(element),
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
+
 /// Returns the function with the attributes that the backend looks for, and with the check of its
 /// parameters' types as the first item of its body.
 ///
@@ -267,6 +295,7 @@ fn check_parameter(parameter: &PatType, errors: &mut Errors) {
 fn mark(
     function: &ItemFn,
     mut body: ItemFn,
+    check: TokenStream,
     section: &str,
     shared: &[PatType],
     is_shared: &[bool],
@@ -278,7 +307,6 @@ fn mark(
     // In the host's session, the compiler finds the kernel of a record by the function that
     // contains the record.
     let own_record = is_entry.then_some(host_record);
-    let check = check_of_types(&function.sig);
     // The body is a separate block, so that its declarations do not affect the check. rustc warns
     // about unnecessary braces around a single expression, but not around two statements.
     if let [syn::Stmt::Expr(_, None)] = &body.block.stmts[..] {
@@ -565,39 +593,53 @@ fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) ->
         .collect()
 }
 
-/// Returns an item that compiles only if all parameters' types are `Copy`.
-fn check_of_types(signature: &Signature) -> TokenStream {
-    let calls: Vec<TokenStream> = signature
-        .inputs
-        .iter()
-        .filter_map(|input| match input {
-            FnArg::Typed(PatType { attrs, ty, .. }) => Some((attrs, ty)),
-            FnArg::Receiver(_) => None,
-        })
-        .map(|(attrs, ty)| {
-            // Only `cfg`s decide whether the parameter exists; other attributes are not allowed
-            // here.
-            let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
-            quote_spanned!(ty.span()=> #(#cfgs)* ::cuda_std::kernel::check_param::<#ty>();)
-        })
-        .collect();
+/// Returns an item that compiles only if all parameters' types are `Copy`. It has `impl` types as the
+/// user wrote them, because an error names them.
+fn check_of_types(signature: &Signature, written: &crate::generic::Written) -> TokenStream {
+    let mut calls = Vec::new();
+    let mut types = Vec::new();
+    let mut impls = Vec::new();
+    for (index, input) in signature.inputs.iter().enumerate() {
+        let FnArg::Typed(PatType { attrs, ty, .. }) = input else {
+            continue;
+        };
+        // Only `cfg`s decide whether the parameter exists; other attributes are not allowed here.
+        let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+        let cfgs = quote!(#(#cfgs)*);
+        match crate::generic::as_written(ty, written) {
+            Some(ty) => {
+                let name = quote::format_ident!("impl_{index}", span = ty.span());
+                calls.push(
+                    quote_spanned!(ty.span()=> #cfgs ::cuda_std::kernel::check_type_of(|| #name);),
+                );
+                impls.push(quote!(#cfgs #name: #ty));
+            }
+            None => {
+                calls.push(
+                    quote_spanned!(ty.span()=> #cfgs ::cuda_std::kernel::check_param::<#ty>();),
+                );
+                types.push(quote!(#cfgs #ty));
+            }
+        }
+    }
     if calls.is_empty() {
         return TokenStream::new();
     }
+    let mut generics = signature.generics.clone();
+    generics.params = (generics.params.into_iter())
+        .filter(|parameter| match parameter {
+            syn::GenericParam::Type(ty) => written.iter().all(|(name, _)| *name != ty.ident),
+            _ => true,
+        })
+        .collect();
+    let (generics, _, bounds) = generics.split_for_impl();
     // The types are those of parameters, so that lifetime bounds are implied here, too. They are in
-    // a function type, so that they may be unsized, which is reported at the declaration.
-    let types = signature.inputs.iter().filter_map(|input| match input {
-        FnArg::Typed(PatType { attrs, ty, .. }) => {
-            let cfgs = attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
-            Some(quote!(#(#cfgs)* #ty))
-        }
-        FnArg::Receiver(_) => None,
-    });
-    let (generics, _, bounds) = signature.generics.split_for_impl();
+    // a function type, so that they may be unsized, which is reported at the declaration. `impl`
+    // types are allowed only in the parameters themselves.
     quote! {
         const _: () = {
             #[allow(dead_code, clippy::all)]
-            fn parameters_are_copied #generics (_: fn(#(#types),*)) #bounds {
+            fn parameters_are_copied #generics (_: fn(#(#types),*), #(#impls),*) #bounds {
                 #(#calls)*
             }
         };

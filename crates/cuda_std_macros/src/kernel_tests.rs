@@ -142,6 +142,12 @@ fn mutable_reference() {
     );
     refused(
         quote!(
+            fn f(x: &mut std::vec::Vec<u32>) {}
+        ),
+        "Take a `PerThread<u32>`",
+    );
+    refused(
+        quote!(
             fn f(x: (&mut u32)) {}
         ),
         "cannot take a `&mut`",

@@ -8,17 +8,23 @@ mod chain;
 mod rustc;
 pub(crate) mod toolkit;
 
-pub(crate) use rustc::install;
+pub(crate) use rustc::{install, install_for_host};
 
 use rustc_attr_ir::LangItem;
 use rustc_errors::Diag;
 use rustc_hir::def::DefKind;
+use rustc_lint_defs::Level;
+use rustc_middle::mir::visit::Visitor;
+use rustc_middle::mir::{ConstOperand, Location};
 use rustc_middle::mono::CollectionMode;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt, TypingEnv};
+
 use rustc_span::Span;
-use rustc_span::def_id::DefId;
+use rustc_span::def_id::{DefId, LOCAL_CRATE};
 
 use crate::context::{CodegenCx, Item, item_span};
+use crate::known_items::is_standard_library;
+use crate::markers;
 
 /// Returns the suggestion for code that only the host needs.
 fn host_only(cx: &CodegenCx<'_>) -> &'static str {
@@ -373,6 +379,87 @@ pub(crate) fn check_constant_memory(tcx: TyCtxt<'_>, def_id: DefId) {
              data that the host modifies",
         )
         .emit();
+}
+
+/// In a single-source session: warns about a mutable static that both sides can name. Each side has
+/// its own copy, so that neither sees the other's changes. A static with an address space is marked
+/// as the device's, and a `LazyLock` has the same value on both sides.
+pub(crate) fn separate_static<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId) {
+    let tcx = cx.tcx;
+    let DefKind::Static { nested, .. } = tcx.def_kind(def_id) else {
+        return;
+    };
+    // The memory behind a reference in a static's initializer is a static of its own.
+    let named = match nested {
+        true => tcx.parent(def_id),
+        false => def_id,
+    };
+    let is_shared_in_source = || {
+        let initial = tcx.eval_static_initializer(def_id);
+        initial.is_ok_and(|initial| initial.inner().mutability.is_mut())
+            && markers::section(tcx, named).is_none()
+            && !is_lazy(tcx, named)
+    };
+    let allowed = tcx.sess.opts.lint_cap == Some(Level::Allow);
+    if allowed || is_standard_library(tcx, named.krate) || !is_shared_in_source() {
+        return;
+    }
+    let place = place_of_static(cx, def_id);
+    // A dependency's own use of its statics, such as a cache or the level of a logger, is not this
+    // crate's to change.
+    let source_map = tcx.sess.source_map();
+    let file = |span: Span| source_map.lookup_source_file(span.lo());
+    let is_local = |span: Span| !span.is_dummy() && file(span).cnum == LOCAL_CRATE;
+    if !named.is_local() && !is_local(place) {
+        return;
+    }
+    let name = tcx.item_name(named);
+    let message = format!("device code uses a copy of the static `{name}`, apart from the host's");
+    let mut diag = tcx.dcx().struct_span_warn(place, message);
+    diag.span_note(
+        ident_span(tcx, named),
+        format!("changes of `{name}` on one side are not seen on the other"),
+    );
+    chain::add_chain(cx, &mut diag, Some(Item::Static(def_id)));
+    diag.help(
+        "pass the value as a parameter: a kernel's `&AtomicU32` takes the host's `&mut u32`, and \
+         copies it there and back",
+    );
+    diag.help(format!(
+        "a static of the device is `#[address_space(global)] pub static {name}`, which the host \
+         reads as `Global::<{name}>::own()?.load()?`"
+    ));
+    diag.emit();
+}
+
+/// Returns the place where the first user of a static refers to it.
+fn place_of_static<'tcx>(cx: &CodegenCx<'tcx>, def_id: DefId) -> Span {
+    struct Finder<'tcx>(TyCtxt<'tcx>, DefId, Option<Span>);
+
+    impl<'tcx> Visitor<'tcx> for Finder<'tcx> {
+        fn visit_const_operand(&mut self, operand: &ConstOperand<'tcx>, location: Location) {
+            if operand.check_static_ptr(self.0) == Some(self.1) {
+                self.2.get_or_insert(operand.span);
+            }
+            self.super_const_operand(operand, location);
+        }
+    }
+
+    let item = Item::Static(def_id);
+    let user = cx.referrers.borrow().get(&item).map(|user| user.node);
+    let mut finder = Finder(cx.tcx, def_id, None);
+    if let Some(Item::Fn(instance)) = user {
+        finder.visit_body(cx.tcx.instance_mir(instance.def));
+    }
+    (finder.2).unwrap_or_else(|| chain::place_of_use(cx, item))
+}
+
+/// Returns whether a static's type is `LazyLock`.
+fn is_lazy(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    let ty = Instance::mono(tcx, def_id).ty(tcx, TypingEnv::fully_monomorphized());
+    ty.ty_adt_def().is_some_and(|adt| {
+        is_standard_library(tcx, adt.did().krate) && tcx.item_name(adt.did()).as_str() == "LazyLock"
+    })
 }
 
 /// Reports a kernel with a return type.

@@ -20,6 +20,7 @@ extern crate rustc_index;
 extern crate rustc_infer;
 #[cfg(test)]
 extern crate rustc_interface;
+extern crate rustc_lint_defs;
 extern crate rustc_metadata;
 extern crate rustc_middle;
 extern crate rustc_serialize;

@@ -272,7 +272,12 @@ impl<'tcx> Lowering<'tcx> {
 /// Requires an item that reached code references, or reports that the GPU does not have it.
 fn require_pending<'tcx>(cx: &CodegenCx<'tcx>, pending: Pending<'tcx>) {
     match pending {
-        Pending::Item(item) => cx.enqueue(item),
+        Pending::Item(item) => {
+            cx.enqueue(item);
+            if let Item::Static(def_id) = item {
+                diagnostics::separate_static(cx, def_id);
+            }
+        }
         Pending::Undefined(def_id) => {
             let item = match cx.tcx.def_kind(def_id).is_fn_like() {
                 true => Item::Fn(Instance::mono(cx.tcx, def_id)),

@@ -39,8 +39,8 @@ use crate::context::CodegenCx;
 use crate::known_items::is_standard_library;
 use crate::options::{self, Options};
 use crate::{
-    NvvmCodegenBackend, device_functions, embed, incremental, kernels, pipeline, threading,
-    tool_attributes,
+    NvvmCodegenBackend, device_functions, diagnostics, embed, incremental, kernels, pipeline,
+    threading, tool_attributes,
 };
 
 /// Returns whether the session's target is a host.
@@ -378,6 +378,7 @@ impl CodegenBackend for Backend {
 
     fn init(&mut self, sess: &EarlySession) -> CodegenBackendInit {
         if is_host(sess) {
+            diagnostics::install_for_host();
             self.0 = Box::new(HostBackend {
                 llvm: rustc_codegen_llvm::LlvmCodegenBackend::new(),
                 images: OnceLock::new(),

@@ -1,4 +1,4 @@
-//! Parameters that own memory of the host.
+//! Parameters that own memory of the host, or may do so.
 //@ no-snapshot
 
 use cuda_std::prelude::*;
@@ -14,6 +14,12 @@ fn owned(texts: Vec<String>, mut to: PerThread<u32>) {
 fn counted(value: Rc<u32>, mut to: PerThread<u32>) {
     //~^ ERROR `Rc<u32>` cannot be a kernel's parameter: it is not `Copy`
     to.each(|_, to| *to = *value);
+}
+
+#[kernel]
+fn iterated(values: impl Iterator<Item = u32>, mut to: PerThread<u32>) {
+    //~^ ERROR `impl Iterator<Item = u32>` cannot be a kernel's parameter: it is not `Copy`
+    to.own().zip(values).for_each(|((_, to), value)| *to = value);
 }
 
 fn main() {}

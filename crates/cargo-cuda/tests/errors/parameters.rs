@@ -10,6 +10,12 @@ fn exclusive(to: &mut [u32]) {
 }
 
 #[kernel]
+fn list(to: &mut Vec<u32>) {
+    //~^ ERROR Take a `PerThread<u32>`, which partitions its elements among the threads
+    to.push(1);
+}
+
+#[kernel]
 fn returns(x: u32) -> u32 {
     //~^ ERROR a kernel cannot return a value
     x

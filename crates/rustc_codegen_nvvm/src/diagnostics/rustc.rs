@@ -4,13 +4,15 @@
 //! wraps that function.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rustc_errors::codes::E0463;
 use rustc_errors::{
     DiagArgValue, DiagInner, DiagMessage, ErrorGuaranteed, MultiSpan, Style, Subdiag, Sublevel,
     TRACK_DIAGNOSTIC,
 };
+use rustc_span::Span;
+use rustc_span::hygiene::{ExpnKind, MacroKind};
 
 type Emit<'a> = &'a mut dyn FnMut(DiagInner) -> Option<ErrorGuaranteed>;
 type Track = fn(DiagInner, Emit<'_>) -> Option<ErrorGuaranteed>;
@@ -20,15 +22,82 @@ static PREVIOUS: OnceLock<Track> = OnceLock::new();
 
 /// Installs [`track`] in front of rustc's function, once per process.
 pub(crate) fn install() {
-    PREVIOUS.get_or_init(|| *TRACK_DIAGNOSTIC.swap(&(track as Track)));
+    install_function(&(track as Track));
+}
+
+/// Installs [`track_host`] in front of rustc's function, for a single-source session.
+pub(crate) fn install_for_host() {
+    install_function(&(track_host as Track));
+}
+
+fn install_function(function: &'static Track) {
+    PREVIOUS.get_or_init(|| *TRACK_DIAGNOSTIC.swap(function));
 }
 
 fn track(mut diag: DiagInner, emit: Emit<'_>) -> Option<ErrorGuaranteed> {
     explain(&mut diag);
+    pass_on(diag, emit)
+}
+
+/// Replaces rustc's errors about a kernel in an `impl`, which are about items that the user did not
+/// write, by a single one.
+fn track_host(mut diag: DiagInner, emit: Emit<'_>) -> Option<ErrorGuaranteed> {
+    /// The attributes of the kernels that have been reported.
+    static REPORTED: Mutex<Vec<(Span, ErrorGuaranteed)>> = Mutex::new(Vec::new());
+
+    let Some(attribute) = kernel_in_impl(&diag) else {
+        return pass_on(diag, emit);
+    };
+    let all = || REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let before =
+        (all().iter()).find_map(|&(other, reported)| (other == attribute).then_some(reported));
+    if before.is_some() {
+        return before;
+    }
+    explain_associated(&mut diag);
+    let reported = pass_on(diag, emit);
+    all().extend(reported.map(|reported| (attribute, reported)));
+    reported
+}
+
+fn pass_on(diag: DiagInner, emit: Emit<'_>) -> Option<ErrorGuaranteed> {
     match PREVIOUS.get() {
         Some(previous) => previous(diag, emit),
         None => emit(diag),
     }
+}
+
+/// Returns the span of the attribute `#[kernel]` of an associated function, if rustc rejects an item
+/// that the attribute adds to the `impl`.
+fn kernel_in_impl(diag: &DiagInner) -> Option<Span> {
+    let (DiagMessage::Str(text) | DiagMessage::Inline(text), _) = diag.messages.first()?;
+    // The templates of the messages, without the kind of the item.
+    let is_rejected = text.contains(" is not supported in ")
+        || text.contains(" items in this context need a name");
+    let span = diag.span.primary_span().filter(|_| is_rejected)?;
+    let mut expansions = span.macro_backtrace();
+    let attribute = expansions.find(|expansion| match expansion.kind {
+        ExpnKind::Macro(MacroKind::Attr, name) => {
+            let name = name.as_str();
+            name == "kernel" || name.ends_with("::kernel")
+        }
+        _ => false,
+    })?;
+    Some(attribute.call_site)
+}
+
+/// The items that `#[kernel]` adds are not allowed in an `impl`, and the attribute cannot tell that it
+/// is in one.
+fn explain_associated(diag: &mut DiagInner) {
+    let message = "a kernel in an `impl` or a trait needs `#[kernel(associated)]`";
+    diag.messages = vec![(DiagMessage::Str(message.into()), Style::NoStyle)];
+    diag.children.clear();
+    add(
+        diag,
+        Sublevel::Help,
+        "with `#[kernel(associated)]` on a function `f`, `f_args` takes the arguments of a launch; \
+         without it, a kernel is a free function: move it out of the block",
+    );
 }
 
 fn explain(diag: &mut DiagInner) {
