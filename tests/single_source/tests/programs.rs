@@ -27,14 +27,18 @@ macro_rules! programs {
 // Those of `crates/cargo-cuda/tests/programs` and of `examples/single_source` run in the tests of
 // `cargo-cuda`.
 programs! {
+    filters
     fractal
     heat
     hue
     kmeans
     launch_costs
+    lengths
+    loans
     nearest
     pi
     ray
+    sums
     terrain
     words
 }
