@@ -18,6 +18,7 @@ trait Fill: Copy {
     #[kernel] //~ ERROR a kernel in an `impl` or a trait needs `#[kernel(associated)]`
     fn fill(value: u32, mut to: PerThread<u32>) {
         //~^ ERROR cannot find type `fill` in this scope
+        //~| ERROR cannot find type `fill` in this scope
         //~| ERROR cannot find function `fill` in this scope
         to.each(|_, to| *to = value);
     }
