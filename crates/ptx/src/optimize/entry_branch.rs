@@ -76,8 +76,7 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
     }
     let mut body = std::mem::take(&mut graph.blocks[entry].body);
     for &id in &chain {
-        let statements = std::mem::take(&mut graph.blocks[id].body).into_iter();
-        body.extend(statements.filter(|it| matches!(it, Statement::Instruction(_))));
+        body.append(&mut graph.blocks[id].body);
     }
     let passes = literal(graph, names, &mut body, (test.register, !test.negated));
     let mut conjunction = |graph: &mut Graph<'a>, all: Option<&'a str>, literals| {
