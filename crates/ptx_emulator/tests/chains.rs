@@ -5,9 +5,8 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::{Device, Params};
+use common::{Device, Params, before_and_after};
 use fastrand::Rng;
-use ptx::{Parameter, Purpose, Slice, stack};
 
 /// The number of threads. Each writes two words.
 const THREADS: usize = 32;
@@ -340,24 +339,10 @@ fn kernel(rng: &mut Rng) -> String {
 
 /// Returns the kernel before and after the passes. `with_sizes`: with a copy for small numbers.
 fn finished(text: &str, with_sizes: bool) -> [String; 2] {
-    let slices = [0, 2].map(|pointer| Slice {
-        kernel: "k".to_owned(),
-        pointer,
-        length: pointer + 1,
-        element: 4,
-    });
-    let sizes = [5, 6].map(|index| Parameter {
-        kernel: "k".to_owned(),
-        index,
-    });
-    let mut kernels = ptx::Kernels::default();
-    if with_sizes {
-        kernels.slices = &slices;
-        kernels.sizes = &sizes;
+    match with_sizes {
+        true => before_and_after(text, &[(0, 4), (2, 4)], &[5, 6]),
+        false => before_and_after(text, &[], &[]),
     }
-    let options = stack::Options::default();
-    [Purpose::Plain, Purpose::Speed(kernels)]
-        .map(|purpose| ptx::finish(text, &[], purpose, &options).unwrap().text)
 }
 
 fn run(text: &str, slices: [&[u32]; 2], numbers: [u64; 3]) -> (Vec<u64>, Option<String>) {

@@ -38,7 +38,24 @@ struct Text<'r> {
     count: u32,
 }
 
-impl Text<'_> {
+impl<'r> Text<'r> {
+    /// Returns the start of a kernel, which loads the parameters.
+    fn new(rng: &'r mut Rng) -> Text<'r> {
+        let mut text = Text {
+            rng,
+            body: String::new(),
+            panics: String::new(),
+            count: 10,
+        };
+        for name in PARAMS {
+            text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
+            if matches!(name, "xs" | "ys" | "out") {
+                text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
+            }
+        }
+        text
+    }
+
     /// Returns a new register: the prefix and a number.
     fn register(&mut self, prefix: &str) -> String {
         self.count += 1;
@@ -353,19 +370,9 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         ("%rd", "")
     };
     let sign = if rng.u32(..4) == 0 { 's' } else { 'u' };
-    let mut text = Text {
-        rng,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
-    };
-    for name in PARAMS {
-        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
-        if matches!(name, "xs" | "ys" | "out") {
-            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
-        } else if matches!(name, "start" | "bound" | "stride" | "offset") {
-            text.line(&format!("cvt.u32.u64 %{name}32, %{name};"));
-        }
+    let mut text = Text::new(rng);
+    for name in ["start", "bound", "stride", "offset"] {
+        text.line(&format!("cvt.u32.u64 %{name}32, %{name};"));
     }
     // An artificial outer loop, so that the loop is entered more than once.
     text.line("mov.u32 %acc, 7;\n    mov.u32 %again, 0;\n$again:");
@@ -1003,18 +1010,7 @@ impl Text<'_> {
 /// Returns a kernel with a grid-stride loop over `start..bound`, perhaps in one over `0..offset`.
 /// The bodies are conditional accesses.
 fn grid_stride(rng: &mut Rng) -> String {
-    let mut text = Text {
-        rng,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
-    };
-    for name in PARAMS {
-        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
-        if matches!(name, "xs" | "ys" | "out") {
-            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
-        }
-    }
+    let mut text = Text::new(rng);
     let nested = text.rng.bool();
     text.line(
         "
@@ -1249,18 +1245,7 @@ impl Text<'_> {
 /// Returns a kernel with a grid-stride loop over `start..bound` before which many values are
 /// computed.
 fn invariants(rng: &mut Rng) -> String {
-    let mut text = Text {
-        rng,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
-    };
-    for name in PARAMS {
-        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
-        if matches!(name, "xs" | "ys" | "out") {
-            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
-        }
-    }
+    let mut text = Text::new(rng);
     text.line(
         "
         mov.u32 %acc, 7;
@@ -1338,18 +1323,7 @@ fn sunk_values_change_nothing() {
 /// dimensions, whose extent is `stride`, and a row of a matrix with rows of that length. Returns the
 /// number of dimensions if nothing precedes the conversions.
 fn coordinates(rng: &mut Rng) -> (String, Option<usize>) {
-    let mut text = Text {
-        rng,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
-    };
-    for name in PARAMS {
-        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
-        if matches!(name, "xs" | "ys" | "out") {
-            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
-        }
-    }
+    let mut text = Text::new(rng);
     text.line("mov.u32 %acc, 7;");
     text.line("setp.lt.u64 %p1, %xs_len, 3;\n@%p1 bra $end;");
     let stores = text.rng.u32(..6) == 0;
@@ -1469,18 +1443,7 @@ fn tested_coordinates_change_nothing() {
 
 /// Returns a kernel with a thread per place of a matrix, all of which access several elements.
 fn elements(rng: &mut Rng) -> String {
-    let mut text = Text {
-        rng,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
-    };
-    for name in PARAMS {
-        text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
-        if matches!(name, "xs" | "ys" | "out") {
-            text.line(&format!("cvta.to.global.u64 %{name}, %{name};"));
-        }
-    }
+    let mut text = Text::new(rng);
     text.line("mov.u32 %acc, 7;");
     let [x, y] = ["%tid.x", "%tid.y"].map(|name| {
         let low = text.op("%r", "mov.u32", name);

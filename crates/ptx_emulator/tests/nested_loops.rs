@@ -5,9 +5,8 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::{Device, Params};
+use common::{Device, Params, before_and_after};
 use fastrand::Rng;
-use ptx::{Parameter, Purpose, Slice, stack};
 
 /// The number of words of the slice that the loops load from.
 const WORDS: usize = 64;
@@ -275,24 +274,10 @@ fn kernel(rng: &mut Rng) -> String {
 
 /// Returns the kernel before and after the passes. `with_sizes`: with a copy for small numbers.
 fn finished(text: &str, with_sizes: bool) -> [String; 2] {
-    let slices = [Slice {
-        kernel: "k".to_owned(),
-        pointer: 0,
-        length: 1,
-        element: 4,
-    }];
-    let sizes = [3, 4].map(|index| Parameter {
-        kernel: "k".to_owned(),
-        index,
-    });
-    let mut kernels = ptx::Kernels::default();
-    if with_sizes {
-        kernels.slices = &slices;
-        kernels.sizes = &sizes;
+    match with_sizes {
+        true => before_and_after(text, &[(0, 4)], &[3, 4]),
+        false => before_and_after(text, &[], &[]),
     }
-    let options = stack::Options::default();
-    [Purpose::Plain, Purpose::Speed(kernels)]
-        .map(|purpose| ptx::finish(text, &[], purpose, &options).unwrap().text)
 }
 
 fn run(text: &str, words: &[u32], numbers: [u64; 2]) -> (Vec<u32>, Option<String>) {

@@ -3,8 +3,7 @@
 
 mod common;
 
-use common::{Device, Params};
-use ptx::{Parameter, Purpose, Slice, stack};
+use common::{Device, Params, before_and_after};
 
 /// Returns a kernel with parameters of 64 bits, before and after the passes for speed. `slices` are
 /// the first parameters and the sizes of elements, and `sizes` other parameters that are extents.
@@ -30,29 +29,7 @@ fn finished(count: usize, slices: &[(usize, u64)], sizes: &[usize], body: &str) 
             ",
         params.join(", ")
     );
-    let slices: Vec<Slice> = (slices.iter())
-        .map(|&(pointer, element)| Slice {
-            kernel: "k".to_owned(),
-            pointer,
-            length: pointer + 1,
-            element,
-        })
-        .collect();
-    let sizes: Vec<Parameter> = (sizes.iter())
-        .map(|&index| Parameter {
-            kernel: "k".to_owned(),
-            index,
-        })
-        .collect();
-    let kernels = ptx::Kernels {
-        slices: &slices,
-        sizes: &sizes,
-        ..ptx::Kernels::default()
-    };
-    [Purpose::Plain, Purpose::Speed(kernels)].map(|purpose| {
-        let finished = ptx::finish(&text, &[], purpose, &stack::Options::default());
-        finished.unwrap().text
-    })
+    before_and_after(&text, slices, sizes)
 }
 
 /// Runs both versions of a kernel whose first parameter is the address of the 64 words of its

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use ptx::{Kernels, Parameter, Purpose, Slice, stack};
 use ptx_emulator::{Fault, LaunchConfig, LaunchStats, Memory, Program, launch};
 
 /// A device with one module.
@@ -189,4 +190,31 @@ pub fn check(cases: &[Case]) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Returns a module whose kernel is `k` before and after the passes for speed. `slices` are the first
+/// parameters and the sizes of elements, and `sizes` other parameters that are extents.
+pub fn before_and_after(text: &str, slices: &[(usize, u64)], sizes: &[usize]) -> [String; 2] {
+    let slices: Vec<Slice> = (slices.iter())
+        .map(|&(pointer, element)| Slice {
+            kernel: "k".to_owned(),
+            pointer,
+            length: pointer + 1,
+            element,
+        })
+        .collect();
+    let sizes: Vec<Parameter> = (sizes.iter())
+        .map(|&index| Parameter {
+            kernel: "k".to_owned(),
+            index,
+        })
+        .collect();
+    let kernels = Kernels {
+        slices: &slices,
+        sizes: &sizes,
+        ..Kernels::default()
+    };
+    let options = stack::Options::default();
+    [Purpose::Plain, Purpose::Speed(kernels)]
+        .map(|purpose| ptx::finish(text, &[], purpose, &options).unwrap().text)
 }
