@@ -17,26 +17,23 @@ use crate::value::{Block, Const, Func, Value};
 pub fn count_iterations(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
-        let blocks = module.func(func).blocks.clone();
-        if !blocks
-            .iter()
-            .any(|&block| Latch::of(module, block).is_some())
-        {
+        let blocks = &module.func(func).blocks;
+        let latches = blocks.iter().filter_map(|&block| Latch::of(module, block));
+        let mut latches: Vec<Latch> = latches.collect();
+        if latches.is_empty() {
             continue;
         }
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
         let flow = Flow::new(module, func, |block| index[&block]);
-        for &block in &blocks {
+        latches.retain(|latch| {
             let dominates = |a: Block, b: Block| flow.dominates(index[&a], index[&b]);
-            if let Some(latch) = Latch::of(module, block)
-                && dominates(latch.header, block)
-                && (module.inst(latch.end)).is_some_and(|end| {
+            let end = module.inst(latch.end);
+            dominates(latch.header, latch.block)
+                && end.is_some_and(|end| {
                     end.block != latch.header && dominates(end.block, latch.header)
                 })
-            {
-                latch.count(module);
-            }
-        }
+        });
+        latches.iter().for_each(|latch| latch.count(module));
     }
 }
 

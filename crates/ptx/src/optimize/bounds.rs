@@ -439,7 +439,7 @@ fn next_of_all<'a>(
         [_, true] => return Some(to),
         _ => {}
     }
-    let [leaves, other_leaves] = [to, otherwise].map(|to| leaves(graph, to));
+    let [leaves, other_leaves] = [to, otherwise].map(|to| graph.only_leaves(to));
     let (next, value) = match (leaves, other_leaves) {
         (true, false) => (otherwise, guard.negated),
         (false, true) => (to, !guard.negated),
@@ -447,23 +447,6 @@ fn next_of_all<'a>(
     };
     let condition = facts.condition(guard.register);
     condition.all(value, is_limit).then_some(next)
-}
-
-/// Returns whether a block leaves the function, possibly after other blocks, without any effect.
-fn leaves(graph: &Graph<'_>, mut id: Id) -> bool {
-    for _ in 0..graph.order.len() {
-        let block = &graph.blocks[id];
-        let mut nothing = true;
-        for statement in &block.body {
-            instructions(statement, &mut |it| nothing &= is_pure(it));
-        }
-        match block.end {
-            End::Leave(_) => return nothing,
-            End::Jump(to, _) if nothing => id = to,
-            _ => return false,
-        }
-    }
-    false
 }
 
 /// Returns whether an integer depends only on the parameters and on the position in the grid.

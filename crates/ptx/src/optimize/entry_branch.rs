@@ -8,6 +8,7 @@
 
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, results};
+use super::loops;
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::{Literal, literal};
@@ -18,18 +19,18 @@ use crate::{Guard, Statement};
 /// its conjunction with conditions that differ between threads.
 const LARGEST: usize = 40;
 
-/// Combines the branches. Returns whether there was more than one.
-pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> bool {
+/// Combines the branches.
+pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) {
     graph.remove_unreachable();
     let Some(&entry) = graph.order.first() else {
-        return false;
+        return;
     };
     let End::Branch(test, uniform, start, general) = graph.blocks[entry].end else {
-        return false;
+        return;
     };
     let shape = graph.shape();
     if general != special.general || !is_short(graph, &shape.cold, special) {
-        return false;
+        return;
     }
     let single = single_definitions(graph, &shape.cold);
     // The conditions of the branches, and where the last of the leading ones returns to.
@@ -52,7 +53,7 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
         let next = match graph.blocks[at].end {
             End::Jump(to, _) => to,
             End::Branch(guard, _, to, otherwise) => {
-                let ends = |id: Id| shape.cold[id] || returns(graph, id);
+                let ends = |id: Id| shape.cold[id] || graph.only_leaves(id);
                 let (value, next, other) = match (ends(to), ends(otherwise)) {
                     (true, false) => (guard.negated, otherwise, to),
                     (false, true) => (!guard.negated, to, otherwise),
@@ -72,16 +73,15 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
         at = next;
     }
     if returning.is_empty() && checks.is_empty() {
-        return false;
+        return;
     }
     let mut body = std::mem::take(&mut graph.blocks[entry].body);
     for &id in &chain {
         body.append(&mut graph.blocks[id].body);
     }
-    let passes = literal(graph, names, &mut body, (test.register, !test.negated));
-    let mut conjunction = |graph: &mut Graph<'a>, all: Option<&'a str>, literals| {
-        let mut all = all;
-        for condition in literals {
+    let mut conjunction = |graph: &mut Graph<'a>, conditions: Vec<Literal<'a>>| {
+        let mut all = None;
+        for condition in conditions {
             let own = literal(graph, names, &mut body, condition);
             all = Some(match all {
                 Some(all) => graph.and(names, &mut body, [all, own]),
@@ -90,18 +90,18 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
         }
         all
     };
-    let inside = conjunction(graph, None, returning);
-    let likely = conjunction(graph, Some(passes), checks);
-    let likely = match inside {
-        Some(inside) => conjunction(graph, likely, vec![(inside, true)]),
-        None => likely,
-    };
+    let test = (test.register, !test.negated);
+    let inside = conjunction(graph, returning);
+    let conditions = [test].into_iter().chain(checks);
+    let conditions = conditions.chain(inside.map(|inside| (inside, true)));
+    let likely = conjunction(graph, conditions.collect());
     graph.blocks[entry].body = body;
-    let Some(likely) = likely else { return false };
+    let Some(likely) = likely else { return };
     let other = match (inside, returned) {
         (Some(inside), Some(returned)) => {
             let mut body = Vec::new();
-            let outside = literal(graph, names, &mut body, (inside, false));
+            let [passes, outside] =
+                [test, (inside, false)].map(|it| literal(graph, names, &mut body, it));
             let leaves = graph.and(names, &mut body, [passes, outside]);
             // ptxas moves the likely code away if the original is not the target.
             let fails = Guard {
@@ -116,19 +116,19 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
     };
     graph.blocks[entry].end = End::Branch(Guard::new(likely), false, at, other);
     graph.remove_unreachable();
-    true
 }
 
 /// Returns whether the copy has few instructions, no loops, and no operations among threads: ptxas
 /// knows that threads take the same branches only while those of a warp that are left stay together.
 fn is_short<'a>(graph: &Graph<'a>, cold: &[bool], special: &Special<'a>) -> bool {
+    let place = loops::places(graph);
     let mut blocks = special.blocks(graph);
-    blocks.retain(|&id| !cold[id]);
-    let place = |id: Id| graph.order.iter().position(|&other| other == id);
+    // The first one may have moved to the entry.
+    blocks.retain(|&id| !cold[id] && place[id] != usize::MAX);
     let is_loop = (blocks.iter()).any(|&id| {
         let mut targets = graph.blocks[id].end.targets();
         targets.retain(|&to| !cold[to]);
-        targets.iter().any(|&to| place(to) <= place(id))
+        targets.iter().any(|&to| place[to] <= place[id])
     });
     let (mut size, mut copied) = (0, true);
     graph.visit(blocks, &mut |it| {
@@ -136,22 +136,4 @@ fn is_short<'a>(graph: &Graph<'a>, cold: &[bool], special: &Special<'a>) -> bool
         copied &= can_be_copied(it);
     });
     !is_loop && copied && size <= LARGEST
-}
-
-/// Returns whether a block and those after it do nothing but return.
-fn returns(graph: &Graph<'_>, mut id: Id) -> bool {
-    for _ in 0..graph.blocks.len() {
-        let Block { body, end, .. } = &graph.blocks[id];
-        let nothing = body.iter().all(|statement| match statement {
-            Statement::Instruction(it) => is_fast(it),
-            Statement::Loc(_) | Statement::Label(_) => true,
-            _ => false,
-        });
-        match end {
-            End::Jump(to, _) if nothing => id = *to,
-            End::Leave(it) => return nothing && it.opcode != "trap",
-            _ => return false,
-        }
-    }
-    false
 }

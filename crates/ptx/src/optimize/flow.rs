@@ -3,7 +3,7 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
-use super::instructions::instructions;
+use super::instructions::{instructions, is_parameter, is_pure};
 use super::liveness::read;
 use super::names::Names;
 use crate::rewrite::instruction;
@@ -356,6 +356,20 @@ impl<'a> Graph<'a> {
             }
         }
         cold
+    }
+
+    /// Returns whether a block leaves the function, possibly after other blocks, without any effect.
+    pub fn only_leaves(&self, mut id: Id) -> bool {
+        for _ in 0..self.order.len() {
+            let mut nothing = true;
+            self.visit([id], &mut |it| nothing &= is_pure(it) || is_parameter(it));
+            match self.blocks[id].end {
+                End::Leave(_) => return nothing,
+                End::Jump(to, _) if nothing => id = to,
+                _ => return false,
+            }
+        }
+        false
     }
 
     /// Returns the cold blocks and the predecessors of each block.

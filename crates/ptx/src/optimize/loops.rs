@@ -132,7 +132,7 @@ pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>
 }
 
 /// Returns the position of each block in the order in which the blocks are written.
-fn places(graph: &Graph<'_>) -> Vec<usize> {
+pub(super) fn places(graph: &Graph<'_>) -> Vec<usize> {
     let mut places = vec![usize::MAX; graph.blocks.len()];
     for (place, &id) in graph.order.iter().enumerate() {
         places[id] = place;
