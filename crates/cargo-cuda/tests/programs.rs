@@ -191,6 +191,7 @@ fn projects_run() {
     errors_have_their_places(directory.path());
     samples_run(directory.path());
     kernels_are_compiled_when_they_change(directory.path());
+    only_changed_kernels_are_compiled(directory.path());
     the_examples_run(directory.path());
     statics_and_architectures(directory.path());
     kernels_are_found_where_they_are_linked(directory.path());
@@ -205,11 +206,14 @@ fn kernels_are_compiled_when_they_change(directory: &Path) {
     let mut source = include_str!("programs/changes.rs").to_owned();
     // Compiled code is written to a new file.
     let code = || {
+        use std::os::unix::fs::MetadataExt;
         let mut files = Vec::new();
-        find_code(&target, &mut files);
+        find_files(&target, "nvvm-code", &mut files);
         assert!(!files.is_empty(), "the code of the kernels is stored");
-        files.sort();
-        files
+        let inodes = files.iter().map(|file| file.metadata().unwrap().ino());
+        let mut inodes: Vec<u64> = inodes.collect();
+        inodes.sort();
+        inodes
     };
     let mut before = Vec::new();
     for (from, to, printed, compiled) in [
@@ -261,15 +265,15 @@ fn kernels_are_compiled_when_they_change(directory: &Path) {
     }
 }
 
-/// Finds the inodes of the files in which the backend stores the code of kernels.
-fn find_code(directory: &Path, files: &mut Vec<u64>) {
-    use std::os::unix::fs::DirEntryExt;
+/// Finds the files with an extension.
+fn find_files(directory: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
+        let path = entry.path();
         if entry.file_type().unwrap().is_dir() {
-            find_code(&entry.path(), files);
-        } else if entry.path().extension().is_some_and(|it| it == "nvvm-code") {
-            files.push(entry.ino());
+            find_files(&path, extension, files);
+        } else if path.extension().is_some_and(|it| it == extension) {
+            files.push(path);
         }
     }
 }
@@ -277,6 +281,61 @@ fn find_code(directory: &Path, files: &mut Vec<u64>) {
 /// Two architectures, each as PTX and as machine code. It changes what later builds have to
 /// compile.
 const TWO_ARCHS: (&str, &str) = ("NVVM_OPTIONS", "arch=sm_80,arch=sm_75,cubins=on");
+
+/// In optimized builds, a change compiles the kernels that it affects, and the program is the same
+/// as after the compilation of all kernels.
+fn only_changed_kernels_are_compiled(directory: &Path) {
+    let (project, target) = (directory.join("hello"), directory.join("target"));
+    let mut source = include_str!("programs/updates.rs").to_owned();
+    let more = "\n#[kernel]\nfn unused(mut ys: PerThread<u32>) {\n    ys.each(|_, y| *y = 1);\n}\n";
+    // The results, and the number of updates since all kernels were compiled.
+    for (from, to, printed, updates) in [
+        ("", "", "[8, 8, 10, 14, 5, 5, 6, 8, 11, 3, 4]", 0),
+        ("* 2", "* 3", "[12, 12, 15, 21, 5, 5, 6, 8, 11, 3, 4]", 1),
+        // A block-wide operation, whose shared memory another kernel uses, too.
+        (
+            "sum + 5",
+            "sum + 7",
+            "[12, 12, 15, 21, 5, 5, 6, 8, 13, 3, 4]",
+            2,
+        ),
+        // A function and a constant of two kernels.
+        (
+            "\"zero\"",
+            "\"naught\"",
+            "[18, 12, 15, 27, 7, 5, 6, 10, 13, 3, 4]",
+            3,
+        ),
+        // The kernels that use the static are compiled together, so all are.
+        (
+            "fetch_add(1",
+            "fetch_add(2",
+            "[18, 12, 15, 27, 7, 5, 6, 10, 13, 3, 8]",
+            0,
+        ),
+        // A further kernel, and a kernel less.
+        ("\nfn main", &format!("{more}\nfn main"), "13, 3, 8]", 1),
+        (more, "", "13, 3, 8]", 2),
+        ("u32::max", "u32::min", "13, 0, 8]", 3),
+    ] {
+        source = source.replacen(from, to, 1);
+        std::fs::write(project.join("src/main.rs"), &source).unwrap();
+        let output = on_emulator(&project, &target, &["run", "--release"]);
+        assert!(output.contains(printed), "`{printed}` is not in {output}");
+        let panic = "index out of bounds: the len is 2 but the index is 2";
+        assert!(output.contains(panic), "{output}");
+        let mut caches = Vec::new();
+        let of_package = target.join("release/build/hello");
+        find_files(&of_package, "nvvm-cache", &mut caches);
+        let [cache] = &*caches else {
+            panic!("not one cache: {caches:?}");
+        };
+        let text = std::fs::read_to_string(cache).unwrap();
+        let last = text.lines().last().unwrap();
+        let counted = last.split_once(' ').unwrap().0;
+        assert_eq!(counted, updates.to_string(), "after `{from}` became `{to}`");
+    }
+}
 
 /// Statics of the project that the host sets and reads.
 fn statics_and_architectures(directory: &Path) {

@@ -29,6 +29,7 @@
 //! ```
 
 mod builder;
+mod dependencies;
 mod flow;
 mod graph;
 mod inst;
@@ -46,6 +47,7 @@ pub mod verify;
 pub mod write;
 
 pub use builder::Builder;
+pub use dependencies::{Dependencies, KernelDependencies, dependencies};
 pub use inst::*;
 pub use intrinsic::{Intrinsic, Overload};
 pub use metadata::{DbgDeclare, Di, DiNode, DwarfOp};

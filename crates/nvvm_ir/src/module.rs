@@ -1,6 +1,7 @@
 //! The module: arenas of types, values, globals, functions, blocks and debug information.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 use crate::inst::{Call, InstData, InstKind, ParamAttrs};
 use crate::metadata::{DbgDeclare, Di, DiNode};
@@ -316,6 +317,60 @@ impl Module {
     }
 
     // Globals and functions.
+
+    /// Feeds a constant to a hasher, with the names of the symbols that it contains: the hash does
+    /// not depend on the rest of the module.
+    pub fn hash_const(&self, value: Value, hasher: &mut impl Hasher) {
+        self.hash_type(self.ty(value), hasher);
+        let constant = match &self.value(value).kind {
+            ValueKind::Const(constant) => constant,
+            ValueKind::Func(func) => return self.func(*func).name.hash(hasher),
+            ValueKind::Global(global) => return self.global(*global).name.hash(hasher),
+            ValueKind::Param(..) | ValueKind::Inst(_) => return,
+        };
+        std::mem::discriminant(constant).hash(hasher);
+        match constant {
+            Const::Int(bits) | Const::Float(bits) => bits.hash(hasher),
+            Const::Zero | Const::Undef | Const::Poison => {}
+            Const::Aggregate(elements) => {
+                for &element in elements {
+                    self.hash_const(element, hasher);
+                }
+            }
+            Const::Bytes(bytes) => bytes.hash(hasher),
+            Const::Addr { base, offset } => {
+                self.hash_const(*base, hasher);
+                offset.hash(hasher);
+            }
+            Const::PtrToInt(pointer) => self.hash_const(*pointer, hasher),
+            Const::IntToPtr(address) => address.hash(hasher),
+        }
+    }
+
+    fn hash_type(&self, ty: Type, hasher: &mut impl Hasher) {
+        let kind = self.types.kind(ty);
+        std::mem::discriminant(kind).hash(hasher);
+        match kind {
+            TypeKind::Int(bits) => bits.hash(hasher),
+            TypeKind::Ptr(space) => space.hash(hasher),
+            TypeKind::Array(element, len) => {
+                len.hash(hasher);
+                self.hash_type(*element, hasher);
+            }
+            TypeKind::Vector(element, len) => {
+                len.hash(hasher);
+                self.hash_type(*element, hasher);
+            }
+            TypeKind::Struct { fields, packed } => {
+                (fields.len(), packed).hash(hasher);
+                for &field in fields {
+                    self.hash_type(field, hasher);
+                }
+            }
+            // No constant has another type with parts.
+            _ => {}
+        }
+    }
 
     /// Returns the global or function with a name.
     pub fn named(&self, name: &str) -> Option<Value> {

@@ -41,6 +41,7 @@ use crate::inst::InstKind;
 use crate::intrinsic::Intrinsic;
 use crate::module::{Linkage, Module};
 use crate::types::{AddrSpace, Type, TypeKind};
+use crate::uses::Symbol;
 use crate::value::{Func, Global, Value};
 
 pub use names::symbol_names;
@@ -95,6 +96,39 @@ pub fn write_func(module: &Module, func: Func, dialect: Dialect) -> String {
     let mut writer = Writer::new(module, dialect);
     writer.func(func);
     writer.out
+}
+
+/// Prints functions and variables one at a time, each with the metadata that it refers to. The text
+/// of a symbol does not depend on the rest of the module.
+pub(crate) struct SymbolWriter<'m>(Writer<'m>);
+
+impl<'m> SymbolWriter<'m> {
+    pub(crate) fn new(module: &'m Module) -> Self {
+        SymbolWriter(Writer::new(module, Dialect::Modern))
+    }
+
+    pub(crate) fn text(&mut self, symbol: Symbol) -> &str {
+        let writer = &mut self.0;
+        writer.out.clear();
+        writer.md.restart();
+        match symbol {
+            Symbol::Global(global) => {
+                writer.global(global);
+                if writer.m.global(global).used {
+                    writer.s("used\n");
+                }
+            }
+            Symbol::Func(func) => {
+                writer.func(func);
+                for id in writer.annotations_of(func) {
+                    writer.node(id);
+                    writer.s("\n");
+                }
+            }
+        }
+        writer.nodes();
+        &writer.out
+    }
 }
 
 /// Prints instructions for error messages, with operands named as in [`write_func`].

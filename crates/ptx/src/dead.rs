@@ -98,6 +98,35 @@ pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Rem
     remove_dead(module, &records)
 }
 
+/// Returns PTX without some of its kernels, and without what neither another kernel nor one of the
+/// symbols `keep` reaches.
+///
+/// ```
+/// let text = ".version 8.0\n.target sm_90\n.address_size 64\n
+///     .func helper() { ret; }
+///     .visible .entry first() { call helper; ret; }
+///     .visible .entry second() { ret; }";
+/// let text = ptx::without_kernels(text, |kernel| kernel == "first", &[])?;
+/// assert!(text.contains(".entry second") && !text.contains("first") && !text.contains("helper"));
+/// # Ok::<(), ptx::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// Returns an error if `text` is not valid PTX.
+pub fn without_kernels(
+    text: &str,
+    is_removed: impl Fn(&str) -> bool,
+    keep: &[&str],
+) -> Result<String, crate::Error> {
+    let mut module = Module::parse(text)?;
+    let is_removed =
+        |item: &Item| matches!(item, Item::Function(func) if func.entry && is_removed(func.name));
+    module.items.retain(|item| !is_removed(item));
+    remove_dead(&mut module, keep);
+    Ok(module.to_string())
+}
+
 /// Returns the names of the reachable items.
 fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
     // A name may have several items: a forward declaration and a definition.

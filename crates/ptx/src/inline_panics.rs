@@ -23,7 +23,7 @@ use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, State
 const LABEL: &str = "$L__panic";
 
 /// The function that reports a panic to hosts that do not support reports. Calls of it become
-/// traps.
+/// traps. [`crate::join`] may have appended a number to the name.
 const WITHOUT_REPORT: &str = "__cuda_std_panic_without_report";
 
 /// The maximum number of instructions of an inlined function.
@@ -88,7 +88,7 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
         candidates.retain(|&own, candidate| {
             (candidate.body.iter()).all(|statement| match call_of(statement) {
                 Some(call) => {
-                    call.function == WITHOUT_REPORT
+                    is_without_report(call.function)
                         || (call.function != own && known.contains(call.function))
                 }
                 None => true,
@@ -100,11 +100,20 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
     }
 }
 
+fn is_without_report(name: &str) -> bool {
+    name.strip_prefix(WITHOUT_REPORT).is_some_and(|rest| {
+        rest.is_empty()
+            || rest
+                .bytes()
+                .all(|byte| byte == b'_' || byte.is_ascii_digit())
+    })
+}
+
 /// Returns a function as a candidate if its body has only what [`Kernel::copy`] can copy.
 fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
     let body = function.body.as_ref()?;
     if function.entry
-        || function.name == WITHOUT_REPORT
+        || is_without_report(function.name)
         || !function.returns.is_empty()
         || !function.never_returns()
     {
@@ -264,7 +273,7 @@ impl<'a> Kernel<'_, 'a> {
 
     /// Returns the jump that replaces a call.
     fn jump(&mut self, call: Call<'a>) -> Option<Vec<Statement<'a>>> {
-        if call.function == WITHOUT_REPORT {
+        if is_without_report(call.function) {
             return Some(vec![instruction("trap", &[], Vec::new())]);
         }
         let candidate = self.candidates.get(call.function)?;

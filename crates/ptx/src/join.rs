@@ -1,4 +1,5 @@
-//! Joins the PTX of the parts into which libnvvm splits a module (`-split-compile-extended`).
+//! Joins the PTX of the parts of a module: those into which libnvvm splits it
+//! (`-split-compile-extended`), or the kernels that changed and the others.
 //!
 //! To split a module, libnvvm gives its internal functions external linkage, and defines each
 //! variable that several parts use as `.weak` in all of them. The order of the parts, and of the
@@ -66,10 +67,13 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
         names.sort_unstable();
         (part.linked(Item::is_function).min(), names)
     });
+    // One of the parts may be the result of an earlier call.
+    let labels = parts.iter().map(Part::labels).max().unwrap_or(0);
     for (number, part) in parts.iter_mut().enumerate() {
         part.number = number;
+        part.label = labels + number;
     }
-    check_definitions(&parts)?;
+    check_definitions(&parts, visible)?;
     rename(&mut parts);
     let files = number_files(&mut parts);
     let mut out = text[..first].to_owned();
@@ -85,7 +89,7 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
 }
 
 /// Checks that joining the definitions of a symbol does not change the program.
-fn check_definitions(parts: &[Part<'_>]) -> Result<(), Error> {
+fn check_definitions(parts: &[Part<'_>], visible: &HashSet<String>) -> Result<(), Error> {
     let mut internal: HashSet<&str> = HashSet::new();
     let mut linked: HashMap<&str, &str> = HashMap::new();
     for part in parts {
@@ -97,7 +101,10 @@ fn check_definitions(parts: &[Part<'_>]) -> Result<(), Error> {
                 // without an initializer is not constant: copies of it would be a miscompile.
                 None => internal.insert(item.name) || !is_variable || text.contains('='),
                 Some(linkage) => match linked.insert(item.name, text) {
-                    Some(other) => is_variable && linkage == ".weak" && text == other,
+                    Some(other) => {
+                        let may_repeat = linkage == ".weak" || visible.contains(item.name);
+                        is_variable && may_repeat && text == other
+                    }
                     None => true,
                 },
             };
@@ -215,6 +222,8 @@ struct Part<'a> {
     assembly: Range<usize>,
     /// The position among the parts.
     number: usize,
+    /// The number in the names of the part's labels, unless the part is the first.
+    label: usize,
     /// The new names of symbols.
     names: HashMap<&'a str, String>,
     /// The new numbers of files.
@@ -247,6 +256,7 @@ impl<'a> Part<'a> {
                 _ => 0..0,
             },
             number: 0,
+            label: 0,
             names: HashMap::new(),
             files: HashMap::new(),
         };
@@ -329,7 +339,7 @@ impl<'a> Part<'a> {
                 }
                 // Labels of debug information are visible in the whole module.
                 let label = word.strip_prefix(LABEL).filter(|_| self.number > 0)?;
-                Some(format!("$L{}__{label}", self.number).into())
+                Some(format!("$L{}__{label}", self.label).into())
             }
             Kind::Int(_) if matches!(self.word(at.wrapping_sub(1)), ".loc" | "inlined_at") => {
                 Some(self.files.get(word)?.to_string().into())
@@ -344,9 +354,19 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Returns the largest number in the names of labels that an earlier call renamed.
+    fn labels(&self) -> usize {
+        let names = self.tokens.iter().filter(|token| token.kind == Kind::Ident);
+        let numbers = names.filter_map(|token| {
+            let name = self.text[token.start..token.end].strip_prefix("$L")?;
+            name.split_once("__")?.0.parse().ok()
+        });
+        numbers.max().unwrap_or(0)
+    }
+
     /// Returns the label of the part's contribution to a section.
     fn section_label(&self, section: &str) -> String {
-        format!("$L{}__{}", self.number, section.trim_start_matches('.'))
+        format!("$L{}__{}", self.label, section.trim_start_matches('.'))
     }
 
     /// Returns the first token, from index `at` on, that is one of `wanted`.

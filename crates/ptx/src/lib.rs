@@ -44,7 +44,7 @@ mod write;
 use crate::hash::HashSet;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
-pub use dead::{Removed, keep_entries, remove_dead};
+pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 
 use inline_panics::inline_panics;

@@ -253,3 +253,42 @@ fn text_that_is_not_ptx_is_an_error() {
     let error = ptx::join("", &visible, "").expect_err("no module");
     assert_eq!((error.line, &*error.message), (1, "expected `.version`"));
 }
+
+/// The result of a join is a part of another one: labels that were renamed stay distinct.
+#[test]
+fn parts_are_joined_again() {
+    let line = |name: &str| {
+        format!(
+            "{HEADER}.visible .entry {name}()\n{{\n$L__BB0_1:\n\t.loc\t1 7 3, function_name \
+             $L__info_string0, inlined_at 1 9 1\n\tbra.uni $L__BB0_1;\n}}\n\t.file\t1 \"k.rs\"\n\
+             \t.section\t.debug_str\n\t{{\n$L__info_string0:\n.b8 102\n.b8 0\n\t}}\n"
+        )
+    };
+    let mut joined = line("a");
+    for kernel in ["b", "c", "d"] {
+        joined = ptx::join(&(joined + &line(kernel)), &HashSet::new(), "").unwrap();
+        joined = ptx::without_kernels(&joined, |_| false, &[]).unwrap();
+    }
+    let mut labels: Vec<&str> = (joined.lines())
+        .filter(|line| line.trim_start().starts_with("$L") && line.ends_with(':'))
+        .collect();
+    // For each kernel a block and a string, and for each but one the start of the section.
+    assert_eq!(labels.len(), 11, "{joined}");
+    labels.sort_unstable();
+    labels.dedup();
+    assert_eq!(labels.len(), 11, "{joined}");
+    assert_eq!(joined.matches(".file").count(), 1);
+}
+
+#[test]
+fn variables_of_the_host_may_be_in_several_parts() {
+    let part = |kernel: &str, value: u32| {
+        format!(
+            "{HEADER}.visible .global .u32 x = {value};\n.visible .entry {kernel}() {{ ret; }}\n"
+        )
+    };
+    let visible = HashSet::from(["x".to_owned()]);
+    let joined = ptx::join(&(part("a", 1) + &part("b", 1)), &visible, "").unwrap();
+    assert_eq!(joined.matches(".visible .global .u32 x = 1;").count(), 1);
+    assert!(ptx::join(&(part("a", 1) + &part("b", 2)), &visible, "").is_err());
+}

@@ -9,12 +9,10 @@
 //! its progress: the reports of several threads could not be told apart.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
-use nvvm_ir::{Dialect, Func, Linkage, Module};
-use rustc_data_structures::fingerprint::Fingerprint;
+use nvvm_ir::{Dialect, Func, Module};
 use rustc_session::Session;
 use rustc_session::config::DebugInfo;
 
@@ -23,7 +21,7 @@ use crate::diagnostics::toolkit;
 use crate::inlining;
 use crate::options::Options;
 use crate::pipeline::{Dumper, find_toolkit};
-use crate::ptx_cache::{self, PtxCache};
+use crate::ptx_cache;
 
 /// The CPU time of a compilation without progress reports, in addition to [`UNWATCHED_PERCENT`] of
 /// [`for_size`]: about twice what libnvvm needs for programs that compile normally. Progress
@@ -59,7 +57,6 @@ pub(crate) struct Libnvvm<'a> {
     options: nvvm::Options,
     krate: &'a str,
     toolkit: cuda_toolkit::Toolkit,
-    cache: PtxCache,
     /// Modules with more instructions than this are split.
     split_above: Option<usize>,
 }
@@ -99,7 +96,6 @@ impl<'a> Libnvvm<'a> {
         arch: nvvm::Arch,
         options: &Options,
         krate: &'a str,
-        cache: PtxCache,
     ) -> Self {
         let mut nvvm_options = nvvm::Options::new(arch);
         nvvm_options.opt_level = match crate::options::optimizes(sess) {
@@ -121,18 +117,18 @@ impl<'a> Libnvvm<'a> {
             options: nvvm_options,
             krate,
             toolkit: find_toolkit(options),
-            cache,
             split_above: options.split_above,
         }
     }
 
-    /// Compiles the module to PTX. Returns `None` after reporting an error.
+    /// Compiles the module to PTX. Returns it with whether no warning was reported; returns `None`
+    /// after reporting an error.
     pub(crate) fn compile(
         mut self,
         module: &mut Module,
         dialect: Dialect,
         dumper: &Dumper<'_>,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<(Vec<u8>, bool)> {
         let mut level = match self.options.opt_level {
             OptLevel::O0 => Level::Unbounded,
             _ => Level::Unwatched,
@@ -140,21 +136,12 @@ impl<'a> Libnvvm<'a> {
         let instructions: usize = module.funcs().map(|func| module.size_of_func(func)).sum();
         let for_size = for_size(instructions);
         self.options.split = splits(&self.options, instructions, self.split_above);
-        // The cache key of the original program, with no function marked.
-        let mut first = None;
         let mut warned = false;
         loop {
             let text = self
                 .sess
                 .time("nvvm_write", || nvvm_ir::write_module(module, dialect));
             dumper.dump("written.ll", || text.clone());
-            let key = self.key(&text);
-            if first.is_none()
-                && let Some(ptx) = self.cache.load(key)
-            {
-                return Some(ptx);
-            }
-            let original = *first.get_or_insert(key);
             match self.attempt(&text, level.bound(for_size))? {
                 Outcome::Compiled(ptx) => {
                     let ptx = if self.options.split {
@@ -171,51 +158,33 @@ impl<'a> Libnvvm<'a> {
                     } else {
                         ptx
                     };
-                    // A program with a warning is not cached, so that the warning appears again.
-                    if original == key && !warned {
-                        self.cache.store(key, &ptx);
-                    }
-                    return Some(ptx);
+                    return Some((ptx, !warned));
                 }
-                Outcome::TookLong => self.lower_level(module, &mut level, None),
-                Outcome::Slow(slow) => self.lower_level(module, &mut level, Some(&slow)),
+                Outcome::TookLong => warned |= self.lower_level(module, &mut level, None),
+                Outcome::Slow(slow) => {
+                    warned |= self.lower_level(module, &mut level, Some(&slow));
+                }
             }
             self.options.split = false;
         }
     }
 
-    /// Returns the cache key of a compilation.
-    fn key(&self, text: &str) -> Fingerprint {
-        let libdevice = self.toolkit.libdevice.as_ref();
-        let files = [
-            Some(self.library.path()),
-            libdevice.map(|found| &*found.path),
-        ];
-        let files: Vec<&Path> = files.into_iter().flatten().collect();
-        let mut options = self.options.clone();
-        // The result does not depend on the number of threads.
-        options.split = false;
-        let mut args = options.to_args();
-        args.push(format!("split-above={:?}", self.split_above));
-        ptx_cache::key(text, &args, &files)
-    }
-
-    /// Chooses which functions to leave unoptimized next, and warns.
-    fn lower_level(&mut self, module: &mut Module, level: &mut Level, slow: Option<&Slow>) {
+    /// Chooses which functions to leave unoptimized next. Returns whether it warned of them.
+    fn lower_level(&mut self, module: &mut Module, level: &mut Level, slow: Option<&Slow>) -> bool {
         let (left, time) = match *level {
             Level::Unwatched => {
                 *level = Level::Functions {
                     left: STRIKES,
                     time: PROGRAM,
                 };
-                return;
+                return false;
             }
             Level::Functions { left, time } => (left, time),
             Level::Large | Level::Unbounded => {
                 toolkit::all_left_unoptimized(self.sess, self.krate);
                 self.options.opt_level = OptLevel::O0;
                 *level = Level::Unbounded;
-                return;
+                return true;
             }
         };
         let func = slow
@@ -236,6 +205,7 @@ impl<'a> Libnvvm<'a> {
             leave_large_unoptimized(module, LARGE);
             *level = Level::Large;
         }
+        true
     }
 
     fn attempt(&mut self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
@@ -288,15 +258,7 @@ fn splits(options: &nvvm::Options, instructions: usize, above: Option<usize>) ->
 /// Makes one module of the PTX of the parts of a module.
 fn join(ptx: &[u8], module: &Module) -> Result<String, ptx::Error> {
     let text = String::from_utf8_lossy(ptx);
-    let renamed = nvvm_ir::write::symbol_names(module);
-    let name = |value, name: &'_ str| renamed.get(&value).map_or(name, String::as_str).to_owned();
-    let funcs = module.funcs().map(|func| module.func(func));
-    let globals = module.globals().map(|global| module.global(global));
-    let visible = (funcs.map(|data| (data.linkage, data.value, &data.name)))
-        .chain(globals.map(|data| (data.linkage, data.value, &data.name)))
-        .filter(|&(linkage, ..)| linkage != Linkage::Internal)
-        .map(|(_, value, own)| name(value, own))
-        .collect();
+    let visible = ptx_cache::visible_symbols(module);
     ptx::join(&text, &visible, &module.asm.join("\n"))
 }
 

@@ -1,9 +1,13 @@
 //! Lowers constants, statics and vtables: the memory of rustc's interpreter becomes initializers
 //! with relocations.
 
+use std::hash::Hasher;
+
 use nvvm_ir::{AddrSpace, Const, Linkage, Type, Value};
 use rustc_abi::{self as abi, Align, HasDataLayout, Primitive, Size};
 use rustc_codegen_ssa::traits::*;
+use rustc_data_structures::fingerprint::Fingerprint;
+use rustc_data_structures::stable_hash::StableHasher;
 use rustc_hir::def::DefKind;
 use rustc_middle::middle::codegen_fn_attrs::CodegenFnAttrFlags;
 use rustc_middle::mir::interpret::{
@@ -204,9 +208,18 @@ impl<'tcx> CodegenCx<'tcx> {
         }
     }
 
-    /// Adds an unnamed global with contents and returns its generic address.
+    /// Adds an unnamed global with contents and returns its generic address. Its symbol depends on
+    /// the contents alone, so that kernels that did not change have the same code in the next
+    /// compilation.
     fn anonymous(&self, init: Value, align: Align, constant: bool, prefix: &str) -> Value {
-        let name = self.fresh_name(prefix);
+        let mut hasher = StableHasher::new();
+        self.module.borrow().hash_const(init, &mut hasher);
+        hasher.write_u64(align.bytes());
+        let hash: Fingerprint = hasher.finish();
+        let mut name = format!("{prefix}_{:08x}", hash.to_smaller_hash().as_u64() as u32);
+        if self.module.borrow().named(&name).is_some() {
+            name = self.fresh_name(&name);
+        }
         let mut module = self.module.borrow_mut();
         let ty = module.ty(init);
         let global = module

@@ -53,8 +53,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub records: Records,
 
     pub module: RefCell<Module>,
-    /// The number of the next symbol that [`Self::fresh_name`] tries.
-    counter: Cell<u32>,
+    /// For each prefix, the number of the next symbol that [`Self::fresh_name`] tries.
+    numbers: RefCell<FxHashMap<String, u32>>,
     /// The function value of each instance.
     pub functions: RefCell<FxHashMap<Instance<'tcx>, Value>>,
     /// The global of each static.
@@ -132,7 +132,7 @@ impl<'tcx> CodegenCx<'tcx> {
             symbols,
             records: crate::records::collect(tcx),
             module: RefCell::new(Module::new(name.as_str())),
-            counter: Default::default(),
+            numbers: Default::default(),
             functions: Default::default(),
             statics: Default::default(),
             allocations: Default::default(),
@@ -153,10 +153,11 @@ impl<'tcx> CodegenCx<'tcx> {
 
     /// Returns a symbol that no other item has.
     pub(crate) fn fresh_name(&self, prefix: &str) -> String {
+        let mut numbers = self.numbers.borrow_mut();
+        let number = numbers.entry(prefix.to_owned()).or_default();
         loop {
-            let number = self.counter.get();
-            self.counter.set(number + 1);
             let name = format!("{prefix}_{number}");
+            *number += 1;
             if self.module.borrow().named(&name).is_none() {
                 return name;
             }

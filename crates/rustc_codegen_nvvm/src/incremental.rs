@@ -35,7 +35,7 @@ pub(crate) fn compile<'tcx>(
     if options.dump.is_some() {
         return graph.with_ignore(compile);
     }
-    let name = format!("nvvm.{}", identity(tcx, options, kernels).to_hex());
+    let name = format!("nvvm.{:032x}", identity(tcx, options, kernels));
     let task = DepNode::construct(tcx, DepKind::CompileCodegenUnit, &Symbol::intern(&name));
     let path = tcx.output_filenames(()).with_extension("nvvm-code");
     let codes = match graph.try_mark_green(tcx, &task) {
@@ -63,7 +63,7 @@ pub(crate) fn compile<'tcx>(
 
 /// Returns a hash of the inputs of a compilation that the dependency graph does not track: options,
 /// kernels, and the files of the toolkit and of this library.
-fn identity<'tcx>(tcx: TyCtxt<'tcx>, options: &Options, kernels: &[Kernel<'tcx>]) -> Fingerprint {
+fn identity<'tcx>(tcx: TyCtxt<'tcx>, options: &Options, kernels: &[Kernel<'tcx>]) -> u128 {
     let kernels = kernels.iter().map(|kernel| {
         let symbol = tcx.symbol_name(kernel.instance).name;
         format!("{symbol} {:?} {:?}", kernel.handle, kernel.attrs)
@@ -71,14 +71,9 @@ fn identity<'tcx>(tcx: TyCtxt<'tcx>, options: &Options, kernels: &[Kernel<'tcx>]
     let given = options::host_options(tcx.sess)
         .chain(kernels)
         .collect::<Vec<_>>();
-    let toolkit = pipeline::find_toolkit(options);
-    let found = [toolkit.libnvvm, toolkit.libdevice, toolkit.ptxas];
-    let files: Vec<PathBuf> = (found.into_iter().flatten())
-        .map(|component| component.path)
-        .chain(pipeline::library_path())
-        .collect();
+    let files = pipeline::compiler_files(options);
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
-    ptx_cache::key("", &given, &files)
+    ptx_cache::key(&given, &files)
 }
 
 /// Returns the hash of a file's bytes.

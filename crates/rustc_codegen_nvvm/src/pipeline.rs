@@ -2,7 +2,7 @@
 //! removes dead functions.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use cuda_toolkit::Toolkit;
 use nvvm::Library;
@@ -13,11 +13,12 @@ use rustc_session::Session;
 use rustc_span::def_id::LOCAL_CRATE;
 
 use crate::bounded::{self, Libnvvm};
+use crate::debuginfo::has_variables;
 use crate::diagnostics::toolkit;
 use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{self, Options, Roots};
-use crate::ptx_cache::PtxCache;
+use crate::ptx_cache::{self, Key, PtxCache, Update};
 use crate::{assembly_check, denied, device_functions, llvm};
 
 /// Compiles kernels to PTX. Returns `None` after reporting an error.
@@ -65,18 +66,17 @@ pub(crate) fn compile<'tcx>(
         depth: options.recursion_depth,
         kernels,
     };
-    let library = load_libnvvm(sess, options)?;
-    let (mut module, dialect) = transform(sess, options, module, &library, arch, &dumper)?;
-    let ptx = sess.time("libnvvm", || {
-        let cache = PtxCache::new(tcx, arch);
-        let libnvvm = Libnvvm::new(sess, &library, arch, options, name.as_str(), cache);
-        libnvvm.compile(&mut module, dialect, &dumper)
-    })?;
-    drop(module);
-    let Ok(ptx) = String::from_utf8(ptx) else {
-        sess.dcx().err("libnvvm produced PTX that is not UTF-8");
-        return None;
+    let compiler = Compiler {
+        sess,
+        options,
+        library: load_libnvvm(sess, options)?,
+        arch,
+        dumper,
+        crate_name: name.as_str(),
     };
+    let cache = PtxCache::new(tcx, arch);
+    let Compiled { ptx, to_store } = compiler.compile(module, &cache)?;
+    let dumper = &compiler.dumper;
     dumper.dump("libnvvm.ptx", || ptx.clone());
     let unknown: Vec<&str> = device_functions::unknown_intrinsics(&ptx).collect();
     for name in &unknown {
@@ -87,6 +87,9 @@ pub(crate) fn compile<'tcx>(
     }
     if !asm_spans.is_empty() {
         assembly_check::check_assembly(sess, arch, options, &ptx, &asm_spans)?;
+    }
+    if let Some((key, updates)) = to_store {
+        cache.store(&key, updates, &ptx);
     }
     // ptxas does not optimize functions that libnvvm marks for debuggers. That suits only
     // unoptimized builds, whose functions are many and large.
@@ -104,7 +107,7 @@ pub(crate) fn compile<'tcx>(
             without_spills: &without_spills,
         }),
     };
-    match ptx::finish(&ptx, &[], purpose, &stack) {
+    match sess.time("ptx_finish", || ptx::finish(&ptx, &[], purpose, &stack)) {
         Ok(finished) => {
             toolkit::unbounded_stack(sess, &finished.cycles);
             let entries = crate::embed::entries(&entries);
@@ -144,61 +147,188 @@ fn warn_of_frames<'tcx>(
     }
 }
 
-fn transform(
-    sess: &Session,
-    options: &Options,
-    mut module: Module,
-    library: &Library,
+/// Compiles lowered modules to PTX.
+struct Compiler<'a> {
+    sess: &'a Session,
+    options: &'a Options,
+    library: Library,
     arch: nvvm::Arch,
-    dumper: &Dumper<'_>,
-) -> Option<(Module, Dialect)> {
-    let dialect = match library.dialect(arch) {
-        nvvm::Dialect::Llvm7 => Dialect::Llvm7,
-        nvvm::Dialect::Modern => Dialect::Modern,
-    };
-    dumper.dump("lowered.ll", || {
-        nvvm_ir::write_module(&module, Dialect::Modern)
-    });
-    // Unreachable blocks from MIR would otherwise be part of the checks.
-    passes::remove_unreachable_blocks(&mut module);
-    check(sess, &module, "lowering")?;
-    if options.roots == Roots::Kernels {
-        passes::dead_functions(&mut module);
-        passes::dead_globals(&mut module);
+    dumper: Dumper<'a>,
+    crate_name: &'a str,
+}
+
+/// libnvvm's PTX.
+struct Compiled {
+    ptx: String,
+    /// The key with which to store the PTX and the number of updates that it consists of, unless it
+    /// is stored already or a warning was reported, which is to appear again.
+    to_store: Option<(Key, usize)>,
+}
+
+/// The PTX of a module.
+struct Translated {
+    ptx: String,
+    /// Whether no warning was reported.
+    is_silent: bool,
+    /// Whether the module has module-level assembly, which may refer to anything.
+    has_assembly: bool,
+}
+
+impl Compiler<'_> {
+    /// Compiles a module, with the PTX in the cache where that is possible. Returns `None` after
+    /// reporting an error.
+    fn compile(&self, mut module: Module, cache: &PtxCache) -> Option<Compiled> {
+        self.prepare(&mut module)?;
+        let dependencies =
+            (self.sess).time("nvvm_dependencies", || ptx_cache::dependencies(&module));
+        let options = [
+            format!("{:?}", self.options),
+            format!(
+                "{:?} {:?}",
+                self.sess.opts.optimize, self.sess.opts.debuginfo
+            ),
+            self.arch.sm(),
+        ];
+        let files = compiler_files(self.options);
+        let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+        let key = Key::new(&module, &dependencies, &options, &files);
+        // The stages are written to files only if they run.
+        let cached = match self.options.dump {
+            Some(_) => None,
+            None => cache.load(),
+        };
+        if let Some(cached) = cached {
+            if cached.key == key || cached.key == key.whole() {
+                return Some(Compiled {
+                    ptx: cached.ptx,
+                    to_store: None,
+                });
+            }
+            if self.is_divisible()
+                && let Some(update) = Update::new(&cached, &key, &module, &dependencies)
+            {
+                let changed = match update.changed {
+                    Some(changed) => Some(self.translate(changed)?),
+                    None => None,
+                };
+                let has_assembly = changed.as_ref().is_some_and(|part| part.has_assembly);
+                let is_silent = changed.as_ref().is_none_or(|part| part.is_silent);
+                let changed = changed.as_ref().map(|part| &*part.ptx);
+                let joined = self.sess.time("nvvm_join", || {
+                    ptx_cache::join(&cached.ptx, &update.removed, changed, &module)
+                });
+                if !has_assembly && let Ok(ptx) = joined {
+                    return Some(Compiled {
+                        ptx,
+                        to_store: is_silent.then_some((key, cached.updates + 1)),
+                    });
+                }
+            }
+        }
+        let translated = self.translate(module)?;
+        let key = match translated.has_assembly || !self.is_divisible() {
+            true => key.whole(),
+            false => key,
+        };
+        Some(Compiled {
+            ptx: translated.ptx,
+            to_store: translated.is_silent.then_some((key, 0)),
+        })
     }
-    let target = legalize::Target {
-        dialect,
-        sm: arch.number().into(),
-    };
-    let optimizes = options::optimizes(sess);
-    if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
-        // LLVM must not duplicate or move convergent calls.
-        passes::convergence(&mut module);
-        let optimized = sess.time("nvvm_llvm", || {
-            llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
-                passes::dead_functions(&mut optimized);
-                passes::dead_globals(&mut optimized);
-                passes::merge_branches(&mut optimized);
-                passes::keep_strided_loops(&mut optimized);
-                passes::count_iterations(&mut optimized);
-                // LLVM may introduce operations that the legalizer cannot handle.
-                legalize::legalize(&mut optimized, &target)
-                    .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
-                Ok(optimized)
-            })
+
+    /// Removes unreachable code from a lowered module, and verifies it.
+    fn prepare(&self, module: &mut Module) -> Option<()> {
+        self.dumper.dump("lowered.ll", || {
+            nvvm_ir::write_module(module, Dialect::Modern)
         });
-        match optimized {
-            Ok(optimized) => return finish_transform(sess, options, optimized, dialect, dumper),
-            Err(failure) => toolkit::not_pre_optimized(sess, &failure),
+        // Unreachable blocks from MIR would otherwise be part of the checks.
+        passes::remove_unreachable_blocks(module);
+        check(self.sess, module, "lowering")?;
+        if self.options.roots == Roots::Kernels {
+            passes::dead_functions(module);
+            passes::dead_globals(module);
         }
+        Some(())
     }
-    if let Err(errors) = legalize::legalize(&mut module, &target) {
-        for err in errors {
-            sess.dcx().err(err.to_string());
+
+    /// Returns whether the PTX of each kernel can be told apart.
+    fn is_divisible(&self) -> bool {
+        options::optimizes(self.sess)
+            && self.options.roots == Roots::Kernels
+            // `ptx::join` does not join debug information of variables.
+            && !has_variables(self.sess)
+    }
+
+    /// Compiles a module to PTX.
+    fn translate(&self, module: Module) -> Option<Translated> {
+        let (mut module, dialect, preoptimized) = self.transform(module)?;
+        let sess = self.sess;
+        let (ptx, is_silent) = sess.time("libnvvm", || {
+            let library = &self.library;
+            let name = self.crate_name;
+            let libnvvm = Libnvvm::new(sess, library, self.arch, self.options, name);
+            libnvvm.compile(&mut module, dialect, &self.dumper)
+        })?;
+        let Ok(ptx) = String::from_utf8(ptx) else {
+            sess.dcx().err("libnvvm produced PTX that is not UTF-8");
+            return None;
+        };
+        Some(Translated {
+            ptx,
+            is_silent: is_silent && preoptimized,
+            has_assembly: !module.asm.is_empty(),
+        })
+    }
+
+    /// Optimizes and legalizes a module. Returns it with its dialect, and with whether LLVM has
+    /// optimized it if it was to.
+    fn transform(&self, mut module: Module) -> Option<(Module, Dialect, bool)> {
+        let Compiler { sess, options, .. } = *self;
+        let dumper = &self.dumper;
+        let dialect = match self.library.dialect(self.arch) {
+            nvvm::Dialect::Llvm7 => Dialect::Llvm7,
+            nvvm::Dialect::Modern => Dialect::Modern,
+        };
+        let target = legalize::Target {
+            dialect,
+            sm: self.arch.number().into(),
+        };
+        let optimizes = options::optimizes(sess);
+        let mut is_silent = true;
+        if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
+            // LLVM must not duplicate or move convergent calls.
+            passes::convergence(&mut module);
+            let optimized = sess.time("nvvm_llvm", || {
+                llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
+                    passes::dead_functions(&mut optimized);
+                    passes::dead_globals(&mut optimized);
+                    passes::merge_branches(&mut optimized);
+                    passes::keep_strided_loops(&mut optimized);
+                    passes::count_iterations(&mut optimized);
+                    // LLVM may introduce operations that the legalizer cannot handle.
+                    legalize::legalize(&mut optimized, &target)
+                        .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
+                    Ok(optimized)
+                })
+            });
+            match optimized {
+                Ok(optimized) => {
+                    let module = finish_transform(sess, options, optimized, dumper)?;
+                    return Some((module, dialect, true));
+                }
+                Err(failure) => toolkit::not_pre_optimized(sess, &failure),
+            }
+            is_silent = false;
         }
-        return None;
+        if let Err(errors) = legalize::legalize(&mut module, &target) {
+            for err in errors {
+                sess.dcx().err(err.to_string());
+            }
+            return None;
+        }
+        let module = finish_transform(sess, options, module, dumper)?;
+        Some((module, dialect, is_silent))
     }
-    finish_transform(sess, options, module, dialect, dumper)
 }
 
 /// Runs the passes on legalized code.
@@ -206,9 +336,8 @@ fn finish_transform(
     sess: &Session,
     options: &Options,
     mut module: Module,
-    dialect: Dialect,
     dumper: &Dumper<'_>,
-) -> Option<(Module, Dialect)> {
+) -> Option<Module> {
     let optimizes = options::optimizes(sess);
     bounded::apply_options(&mut module, options);
     if optimizes {
@@ -230,7 +359,7 @@ fn finish_transform(
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
     check_legalized(sess, options, &module)?;
-    Some((module, dialect))
+    Some(module)
 }
 
 /// Runs the verifier on the lowered module.
@@ -316,6 +445,16 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
         searched: given.searched.into_iter().chain(usual.searched).collect(),
         ignored: usual.ignored,
     }
+}
+
+/// Returns the files that the compiler consists of: those of the toolkit, and this library.
+pub(crate) fn compiler_files(options: &Options) -> Vec<PathBuf> {
+    let toolkit = find_toolkit(options);
+    let found = [toolkit.libnvvm, toolkit.libdevice, toolkit.ptxas];
+    (found.into_iter().flatten())
+        .map(|component| component.path)
+        .chain(library_path())
+        .collect()
 }
 
 /// Returns the directory `cuda` in the target directory in which this library was built.

@@ -56,6 +56,19 @@ impl Metadata {
         }
     }
 
+    /// Forgets all nodes.
+    pub(super) fn restart(&mut self) {
+        for node in self.nodes.drain(..) {
+            if let Node::Di(di) = node {
+                self.di[di.0 as usize] = NONE;
+            }
+        }
+        self.ranges.clear();
+        self.empty = NONE;
+        self.subroutine = NONE;
+        self.no_unroll = NONE;
+    }
+
     fn push(&mut self, node: Node) -> u32 {
         self.nodes.push(node);
         self.nodes.len() as u32 - 1
@@ -63,7 +76,7 @@ impl Metadata {
 }
 
 impl Writer<'_> {
-    fn node(&mut self, id: u32) {
+    pub(super) fn node(&mut self, id: u32) {
         self.s("!");
         self.num(id);
     }
@@ -262,12 +275,18 @@ impl Writer<'_> {
             self.s("}\n");
         }
         self.s("\n");
+        self.nodes();
+    }
+
+    /// Prints all numbered nodes, which may number further ones.
+    pub(super) fn nodes(&mut self) {
         let mut at = 0;
         while at < self.md.nodes.len() {
             self.node(at as u32);
             self.s(" = ");
             let node = std::mem::replace(&mut self.md.nodes[at], Node::Empty);
             self.node_text(&node);
+            self.md.nodes[at] = node;
             self.s("\n");
             at += 1;
         }
@@ -288,26 +307,30 @@ impl Writer<'_> {
     }
 
     fn annotations(&mut self) -> Vec<u32> {
+        let funcs = self.m.funcs();
+        funcs.flat_map(|func| self.annotations_of(func)).collect()
+    }
+
+    /// Numbers the annotations of a function, which has some if it is a kernel.
+    pub(super) fn annotations_of(&mut self, func: Func) -> Vec<u32> {
         let m = self.m;
+        let Some(kernel) = &m.func(func).kernel else {
+            return Vec::new();
+        };
         let mut ids = Vec::new();
-        for func in m.funcs() {
-            let Some(kernel) = &m.func(func).kernel else {
-                continue;
-            };
-            for (name, value) in kernel_annotations(kernel) {
-                ids.push(self.md.push(Node::Annotation(func, name, value)));
-            }
-            // Parameters are numbered from 1.
-            let constants: Vec<u32> = (1..)
-                .zip(&m.func(func).param_attrs)
-                .filter(|(_, attrs)| attrs.grid_constant)
-                .map(|(number, _)| number)
-                .collect();
-            if !constants.is_empty() {
-                let list = self.md.push(Node::Numbers(constants));
-                let annotation = Node::AnnotationList(func, "grid_constant", list);
-                ids.push(self.md.push(annotation));
-            }
+        for (name, value) in kernel_annotations(kernel) {
+            ids.push(self.md.push(Node::Annotation(func, name, value)));
+        }
+        // Parameters are numbered from 1.
+        let constants: Vec<u32> = (1..)
+            .zip(&m.func(func).param_attrs)
+            .filter(|(_, attrs)| attrs.grid_constant)
+            .map(|(number, _)| number)
+            .collect();
+        if !constants.is_empty() {
+            let list = self.md.push(Node::Numbers(constants));
+            let annotation = Node::AnnotationList(func, "grid_constant", list);
+            ids.push(self.md.push(annotation));
         }
         ids
     }
