@@ -34,6 +34,7 @@ mod reachable;
 mod remove_unreachable_blocks;
 mod separate_panics;
 mod share_slots;
+mod subtract_steps;
 
 use crate::module::Module;
 
@@ -50,6 +51,7 @@ pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
+pub use subtract_steps::subtract_steps;
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -98,6 +100,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "subtract_steps",
+        about: "lets loops with a variable step end without a division",
+        run: subtract_steps,
     },
     Pass {
         name: "bound_inlining",

@@ -391,6 +391,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
     text.line(&format!("@{before} bra $end;"));
     // For a comparison of the counter minus the bound with zero, to which libnvvm compiles `!=`.
     let minus_bound = text.op(reg, &format!("neg.s{bits}"), &bound);
+    let last = text.op(reg, &format!("add.s{bits}"), &format!("{bound}, -1"));
     let counter = text.register(reg);
     text.line(&format!("mov.b{bits} {counter}, {start};\n$loop:"));
     let early = text.rng.bool();
@@ -442,8 +443,9 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         _ => "lt",
     };
     // The last value instead of the one after it.
-    let tests_last = relation == "lt" && text.rng.u32(..4) == 0;
+    let tests_last = relation == "lt" && text.rng.u32(..3) == 0;
     let (tested, limit) = match tests_last {
+        true if text.rng.bool() => (counter.clone(), last),
         true => (counter.clone(), text.op(reg, &add, &format!("{bound}, -1"))),
         false if relation == "ne" && text.rng.bool() => {
             let sum = text.op(reg, &add, &format!("{minus_bound}, {next}"));

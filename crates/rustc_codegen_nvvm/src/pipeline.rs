@@ -303,6 +303,7 @@ impl Compiler<'_> {
                     passes::dead_functions(&mut optimized);
                     passes::dead_globals(&mut optimized);
                     passes::merge_branches(&mut optimized);
+                    passes::subtract_steps(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.

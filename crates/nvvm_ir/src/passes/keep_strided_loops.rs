@@ -61,7 +61,7 @@ fn strides(module: &Module, value: Value, header: Block, latch: Block) -> bool {
     };
     let addends = |value: Value| match module.inst(value).map(|data| &data.kind) {
         Some(&InstKind::Bin {
-            op: BinOp::Add,
+            op: BinOp::Add | BinOp::Sub,
             lhs,
             rhs,
             ..

@@ -66,16 +66,23 @@ fn unroll_one<'a>(
     }
     let counters = each.counters(graph);
     let (counter, which, compared) = each.condition(graph, &counters)?;
-    if which != Which::Next || compared.signed || (counter.bits, compared.bits) != (64, 64) {
+    if compared.signed || counter.bits != compared.bits {
         return None;
     }
-    let (step, down) = match (counter.step, compared.relation) {
-        (Step::Register(step), Relation::Less) => (step, false),
+    // `further`: how often the step is added to the counter for the comparison before the last
+    // iteration.
+    let (step, down, further) = match (counter.step, which, compared.relation) {
+        (Step::Register(step), Which::Next, Relation::Less) => (step, false, ITERATIONS - 1),
+        (Step::Register(step), Which::Current, Relation::Less) => (step, false, ITERATIONS - 2),
         // While at least as much remains as an iteration takes.
-        (Step::Minus(step), Relation::GreaterOrEqual) if matches!(compared.right, Operand::Name(right) if right == step) => {
-            (step, true)
+        (Step::Minus(step), Which::Next, Relation::GreaterOrEqual) if matches!(compared.right, Operand::Name(right) if right == step) => {
+            (step, true, ITERATIONS)
         }
         _ => return None,
+    };
+    let (ty, signed, unsigned, most) = match counter.bits {
+        32 => (Type::B32, "s32", "u32", u64::from(u32::MAX)),
+        _ => (Type::B64, "s64", "u64", u64::MAX),
     };
     let mut copies = Vec::new();
     let mut cold = cold.to_vec();
@@ -90,14 +97,13 @@ fn unroll_one<'a>(
             &HashMap::default(),
         ));
     }
-    // How far the counter goes in all iterations but the first, or in all if it counts down.
     let mut ahead = Vec::new();
     let step = Operand::Name(step);
-    let (b64, pred) = (Type::B64, Type::Pred);
-    let sources = [step.clone(), number(ITERATIONS - u64::from(!down))];
-    let distance = graph.emit(names, &mut ahead, b64, "mul", &["lo", "s64"], sources);
-    let sources = [step, number(u64::MAX / ITERATIONS)];
-    let fits = graph.emit(names, &mut ahead, pred, "setp", &["lt", "u64"], sources);
+    let pred = Type::Pred;
+    let sources = [step.clone(), number(further)];
+    let distance = graph.emit(names, &mut ahead, ty, "mul", &["lo", signed], sources);
+    let sources = [step, number(most / ITERATIONS)];
+    let fits = graph.emit(names, &mut ahead, pred, "setp", &["lt", unsigned], sources);
     // Whether there are as many iterations. The first is there whatever the counter is.
     let mut test = Vec::new();
     let enough = if down {
@@ -107,25 +113,22 @@ fn unroll_one<'a>(
             &mut test,
             pred,
             "setp",
-            &["ge", "and", "u64"],
+            &["ge", "and", unsigned],
             sources,
         )
     } else {
         // More than there is if it overflows.
-        let sources = [
-            Operand::Name(distance),
-            number(u64::MAX),
-            Operand::Name(fits),
-        ];
-        let distance = graph.emit(names, &mut ahead, b64, "selp", &["b64"], sources);
+        let sources = [Operand::Name(distance), number(most), Operand::Name(fits)];
+        let bits = if counter.bits == 32 { "b32" } else { "b64" };
+        let distance = graph.emit(names, &mut ahead, ty, "selp", &[bits], sources);
         let current = Operand::Name(counter.register);
         let bound = compared.right.clone();
         let sources = [bound.clone(), current.clone()];
-        let left = graph.emit(names, &mut test, b64, "sub", &["s64"], sources);
+        let left = graph.emit(names, &mut test, ty, "sub", &[signed], sources);
         let sources = [current, bound];
-        let below = graph.emit(names, &mut test, pred, "setp", &["lt", "u64"], sources);
+        let below = graph.emit(names, &mut test, pred, "setp", &["lt", unsigned], sources);
         let sources = [left, distance, below].map(Operand::Name);
-        let modifiers = ["gt", "and", "u64"];
+        let modifiers = ["gt", "and", unsigned];
         graph.emit(names, &mut test, pred, "setp", &modifiers, sources)
     };
 

@@ -555,6 +555,18 @@ impl<'a> Ahead<'_, 'a> {
                 self.demand("ge", ty, &sum, &bound);
                 (None, Some(bound))
             }
+            // The values are below `bound + step`.
+            (Step::Register(step), Which::Current, Relation::Less) if !compared.signed => {
+                let step = Operand::Name(step);
+                let (ty, add): (_, &'a str) = match bits {
+                    32 => (Type::B32, "s32"),
+                    _ => (Type::B64, "s64"),
+                };
+                let sum = self.emit(ty, "add", &[add], [bound.clone(), step]);
+                self.demand("ge", unsigned, &sum, &bound);
+                self.demand("lt", unsigned, &first, &sum);
+                (None, Some(sum))
+            }
             _ => {
                 self.conditions.clear();
                 self.body.clear();

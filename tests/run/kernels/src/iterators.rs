@@ -165,6 +165,33 @@ cases! {
         record.put(((0..i).contains(&5), (..=i).contains(&i), (5..3).is_empty()));
     }
 
+    fn iterator_strided_ranges(i, record) {
+        macro_rules! strided {
+            ($($ty:ty)*) => {$(
+                let ends = [0, 1, 7, 100, <$ty>::MAX / 2, <$ty>::MAX - 1, <$ty>::MAX];
+                let far = <$ty>::MAX / 9;
+                for end in ends {
+                    for start in [0, 3, <$ty>::MAX - 20, end.saturating_sub(30), end] {
+                        let start = start.wrapping_add(i as $ty);
+                        let least = end.saturating_sub(start) / 40;
+                        for step in [1, 2, 29, 64, 100, far, <$ty>::MAX - 3, <$ty>::MAX] {
+                            let step = step.max(least).max(1) as usize;
+                            let (mut sum, mut count, mut inside) = (0, 0u32, true);
+                            for x in (start..end).step_by(step) {
+                                sum = x.wrapping_add(sum).rotate_left(1);
+                                inside &= x < end;
+                                count += 1;
+                            }
+                            let folded = (start..end).step_by(step).fold(0u64, |a, x| a ^ x as u64);
+                            record.put((sum, count, inside, folded));
+                        }
+                    }
+                }
+            )*};
+        }
+        strided!(u8 u16 u32 u64 usize);
+    }
+
     fn iterator_collect(i, record) {
         let n = numbers(i);
         let doubled: Vec<i64> = n.iter().map(|x| i64::from(*x) * 2).collect();
