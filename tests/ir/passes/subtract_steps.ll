@@ -347,5 +347,62 @@ exit:
 ; CHECK-NEXT:   ret void
 ; CHECK-NEXT: }
 
+define void @elsewhere_in_another_order(ptr %to, i64 %start, i64 %end, i64 %step, i64 %other) {
+start:
+  %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start)
+  %quotient = udiv i64 %length, %step
+  %product = mul i64 %step, %quotient
+  %differs = icmp ne i64 %length, %product
+  %one = zext i1 %differs to i64
+  %count = add i64 %quotient, %one
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %exit, label %loop
+loop:
+  %left = phi i64 [ %next, %pass ], [ %count, %start ]
+  %i = phi i64 [ %other, %start ], [ %sum, %pass ]
+  %below = icmp ult i64 %i, %end
+  br i1 %below, label %pass, label %panic
+pass:
+  %sum = add i64 %i, %step
+  %next = add i64 %left, -1
+  %address = getelementptr inbounds i32, ptr %to, i64 %i
+  store i32 0, ptr %address, align 4
+  %done = icmp eq i64 %next, 0
+  br i1 %done, label %exit, label %loop
+panic:
+  call void @panic()
+  unreachable
+exit:
+  ret void
+}
+; CHECK-LABEL: define void @elsewhere_in_another_order(ptr %to, i64 %start.1, i64 %end, i64 %step, i64 %other) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start.1)
+; CHECK-NEXT:   %quotient = udiv i64 %length, %step
+; CHECK-NEXT:   %product = mul i64 %step, %quotient
+; CHECK-NEXT:   %differs = icmp ne i64 %length, %product
+; CHECK-NEXT:   %one = zext i1 %differs to i64
+; CHECK-NEXT:   %count = add i64 %quotient, %one
+; CHECK-NEXT:   %none = icmp eq i64 %length, 0
+; CHECK-NEXT:   br i1 %none, label %exit, label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %left = phi i64 [ %next, %pass ], [ %length, %start ]
+; CHECK-NEXT:   %i = phi i64 [ %other, %start ], [ %sum, %pass ]
+; CHECK-NEXT:   %below = icmp ult i64 %i, %end
+; CHECK-NEXT:   br i1 %below, label %pass, label %panic
+; CHECK-NEXT: pass:
+; CHECK-NEXT:   %sum = add i64 %i, %step
+; CHECK-NEXT:   %next = sub i64 %left, %step
+; CHECK-NEXT:   %address = getelementptr inbounds i32, ptr %to, i64 %i
+; CHECK-NEXT:   store i32 0, ptr %address, align 4
+; CHECK-NEXT:   %done = icmp ule i64 %left, %step
+; CHECK-NEXT:   br i1 %done, label %exit, label %loop
+; CHECK-NEXT: panic:
+; CHECK-NEXT:   call void @panic()
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: exit:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
 declare void @panic()
 declare i64 @llvm.usub.sat.i64(i64, i64)

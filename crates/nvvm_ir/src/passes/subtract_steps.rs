@@ -412,9 +412,13 @@ fn compared_with_zero(module: &Module, value: Value) -> Option<Value> {
 
 /// Returns whether a comparison is one for equality, or `None` if it is one of order.
 fn equals_zero(module: &Module, value: Value) -> Option<bool> {
-    match *kind(module, value)? {
-        InstKind::ICmp { pred, .. } if pred == IntPred::Eq => Some(true),
-        InstKind::ICmp { pred, .. } if pred == IntPred::Ne => Some(false),
+    match kind(module, value)? {
+        InstKind::ICmp {
+            pred: IntPred::Eq, ..
+        } => Some(true),
+        InstKind::ICmp {
+            pred: IntPred::Ne, ..
+        } => Some(false),
         _ => None,
     }
 }
