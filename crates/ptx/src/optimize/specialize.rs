@@ -169,9 +169,14 @@ pub(super) fn specialize<'a>(
     let equal = equal_extents(graph, kernel, known);
     let mut test = Test::new(graph, names, &single, &extents);
     test.demand_equal(&equal)?;
-    let is_first = |name: &&'a str| !equal.iter().any(|(other, _)| other == name);
-    let mut sorted: Vec<&'a str> = extents.iter().copied().filter(is_first).collect();
+    // Code may use the extents of another output alone, so the first ones need not be in `extents`.
+    let first_of = |name: &'a str| {
+        let pair = equal.iter().find(|(other, _)| *other == name);
+        pair.map_or(name, |&(_, first)| first)
+    };
+    let mut sorted: Vec<&'a str> = extents.iter().map(|&name| first_of(name)).collect();
     sorted.sort_unstable();
+    sorted.dedup();
     let mut all: Option<&'a str> = None;
     for extent in sorted {
         let value = test.value(extent)?;

@@ -38,6 +38,10 @@ impl Params {
     pub fn u64(self, value: u64) -> Params {
         self.with(value.to_le_bytes())
     }
+
+    pub fn bytes(self) -> Vec<u8> {
+        self.0
+    }
 }
 
 impl Device {
