@@ -160,7 +160,7 @@ impl Text<'_> {
         for _ in 0..self.rng.u32(..4) {
             let other = self.pick(others);
             let k = self.rng.u32(1..5);
-            value = match self.rng.u32(..24) {
+            value = match self.rng.u32(..30) {
                 0 => self.op("%rd", "add.s64", &format!("{value}, {k}")),
                 1 => self.op("%rd", "add.s64", &format!("{value}, -{k}")),
                 2 => self.op("%rd", "add.s64", &format!("{value}, {other}")),
@@ -221,6 +221,40 @@ impl Text<'_> {
                     };
                     self.op("%rd", &multiply, &format!("{low}, {factor}"))
                 }
+                23 => {
+                    let p = self.condition(&value, others);
+                    self.op("%rd", "selp.b64", &format!("{value}, {other}, {p}"))
+                }
+                24 | 25 => {
+                    // A join of two values.
+                    let joined = self.op("%rd", "mov.u64", &value);
+                    let p = self.condition(&value, others);
+                    let label = self.register("$J");
+                    let opcode = self.pick(&["add.s64", "sub.s64", "min.u64", "mul.lo.s64"]);
+                    self.line(&format!("@{p} bra {label};"));
+                    self.line(&format!("{opcode} {joined}, {joined}, {k};\n{label}:"));
+                    joined
+                }
+                26 | 27 => {
+                    // An index from memory.
+                    let last = self.op("%rd", "add.s64", "%xs_len, -1");
+                    let index = self.op("%rd", "min.u64", &format!("{value}, {last}"));
+                    let at = self.address("%xs", &index);
+                    let load = self.pick(&["ld.global.nc.u32", "ld.global.u32"]);
+                    let loaded = self.op("%r", &load, &format!("[{at}]"));
+                    let by = self.rng.u32(..30);
+                    let loaded = self.op("%r", "shr.u32", &format!("{loaded}, {by}"));
+                    self.op("%rd", "cvt.u64.u32", &loaded)
+                }
+                28 => {
+                    let low = self.op("%r", "cvt.u32.u64", &value);
+                    let opcode =
+                        self.pick(&["min.s32", "max.s32", "min.u32", "sub.s32", "and.b32"]);
+                    let limit = self.pick(&["-1", "0", "7", "-8", "2147483647"]);
+                    let low = self.op("%r", &opcode, &format!("{low}, {limit}"));
+                    let widen = self.pick(&["cvt.s64.s32", "cvt.u64.u32"]);
+                    self.op("%rd", &widen, &low)
+                }
                 22 => {
                     let p = self.op("%p", "setp.gt.s64", &format!("{value}, {other}"));
                     self.op("%rd", "selp.b64", &format!("{value}, {other}, {p}"))
@@ -229,6 +263,48 @@ impl Text<'_> {
             };
         }
         value
+    }
+
+    /// Emits a condition of numbers.
+    fn condition(&mut self, value: &str, others: &[&str]) -> String {
+        let relation = ["eq", "ne", "lt", "le", "gt", "ge"][self.rng.usize(..6)];
+        let sign = if self.rng.bool() { 's' } else { 'u' };
+        let mut other = self.pick(others);
+        if self.rng.u32(..3) == 0 {
+            other = self.pick(&["0", "1", "-1", "5", "1073741824", "2147483648"]);
+        }
+        let is_register = other.starts_with('%');
+        let p = match self.rng.u32(..6) {
+            0 => {
+                let narrow = |text: &mut Self, it: &str| text.op("%r", "cvt.u32.u64", it);
+                let value = narrow(self, value);
+                let other = match is_register {
+                    true => narrow(self, &other),
+                    false => ["0", "1", "-1", "7"][self.rng.usize(..4)].to_owned(),
+                };
+                let setp = format!("setp.{relation}.{sign}32");
+                self.op("%p", &setp, &format!("{value}, {other}"))
+            }
+            1 => {
+                let value = self.op("%h", "cvt.u16.u64", value);
+                let setp = format!("setp.{relation}.{sign}16");
+                self.op("%p", &setp, &format!("{value}, 3"))
+            }
+            _ => {
+                let setp = format!("setp.{relation}.{sign}64");
+                self.op("%p", &setp, &format!("{value}, {other}"))
+            }
+        };
+        if self.rng.u32(..3) > 0 {
+            return p;
+        }
+        let second = self.condition(value, others);
+        match self.rng.u32(..4) {
+            0 => self.op("%p", "and.pred", &format!("{p}, {second}")),
+            1 => self.op("%p", "or.pred", &format!("{second}, {p}")),
+            2 => self.op("%p", "xor.pred", &format!("{p}, {second}")),
+            _ => self.op("%p", "not.pred", &p),
+        }
     }
 
     /// Emits the address of an element of four bytes.
@@ -241,6 +317,56 @@ impl Text<'_> {
             _ => self.op("%rd", "shl.b64", &format!("{index}, 2")),
         };
         self.op("%rd", "add.s64", &format!("{base}, {bytes}"))
+    }
+
+    /// Emits the start of a loop. Returns its counter, another one, the number of iterations, and its
+    /// label.
+    fn open_loop(&mut self, starts: &[&str]) -> [String; 4] {
+        let start = self.pick(starts);
+        let zero = self.pick(&["0", "0", "1"]);
+        let counter = self.op("%rd", "mov.u64", &zero);
+        let other = self.op("%rd", "mov.u64", &start);
+        let iterations = self.op("%r", "mov.b32", "0");
+        let label = self.register("$I");
+        self.line(&format!("{label}:"));
+        [counter, other, iterations, label]
+    }
+
+    fn close_loop(&mut self, [counter, other, iterations, label]: &[String; 4], bounds: &[&str]) {
+        self.line(&format!("add.s32 {iterations}, {iterations}, 1;"));
+        let p = self.op("%p", "setp.gt.u32", &format!("{iterations}, 6"));
+        let done = self.register("$E");
+        self.line(&format!("@{p} bra {done};"));
+        let step = self.rng.u32(1..3);
+        let steps = [
+            format!("add.s64 {counter}, {counter}, {step};"),
+            format!(
+                "add.s64 {other}, {other}, {};",
+                self.pick(&["-1", "2", "4"])
+            ),
+        ];
+        let early = self.rng.usize(..3);
+        for step in &steps[..early] {
+            self.line(step);
+        }
+        if self.rng.bool() {
+            let (p, skip) = (self.condition(counter, bounds), self.register("$J"));
+            self.line(&format!("@{p} bra {skip};"));
+            let read = self.pick(&[counter, other]);
+            let low = self.op("%r", "cvt.u32.u64", &read);
+            self.line(&format!("mad.lo.s32 %acc, %acc, 5, {low};\n{skip}:"));
+        }
+        for step in &steps[early..] {
+            self.line(step);
+        }
+        let bound = self.pick(bounds);
+        let relation = self.pick(&["lt.u64", "ne.s64", "lt.s64", "le.u64"]);
+        let p = self.op(
+            "%p",
+            &format!("setp.{relation}"),
+            &format!("{counter}, {bound}"),
+        );
+        self.line(&format!("@{p} bra {label};\n{done}:"));
     }
 
     /// Emits accesses of a place of an output, with what precedes them.
@@ -284,14 +410,27 @@ impl Text<'_> {
                 false => self.op("%rd", "mad.lo.s64", &format!("{w}, {row}, {x}")),
             };
         }
-        for _ in 0..self.rng.u32(..3) {
-            let near = self.near(&own, &near);
+        let inner = (self.rng.u32(..4) == 0).then(|| self.open_loop(&near));
+        let loads = self.rng.u32(..3);
+        for _ in 0..loads {
+            if self.rng.u32(..3) == 0 {
+                let p = self.condition(&own, &near);
+                self.line(&format!("@{p} bra {skip};"));
+            }
+            let base = match &inner {
+                Some(inner) if self.rng.bool() => inner[self.rng.usize(..2)].clone(),
+                _ => own.clone(),
+            };
+            let near = self.near(&base, &near);
             let to = leaves(self);
             self.check(&near, "%xs_len", to.as_deref());
             let at = self.address("%xs", &near);
             let load = self.pick(&["ld.global.nc.u32", "ld.global.u32"]);
             let value = self.op("%r", &load, &format!("[{at}]"));
             self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+        }
+        if let Some(inner) = inner {
+            self.close_loop(&inner, &near);
         }
         let to = leaves(self);
         self.check(&own, &name("len"), to.as_deref());

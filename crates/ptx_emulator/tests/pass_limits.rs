@@ -210,3 +210,78 @@ fn a_predicate_with_several_definitions_has_no_known_value() {
         compare(&texts, 32, &[1, number, 0]);
     }
 }
+
+#[test]
+fn a_selection_reads_the_register_that_it_writes() {
+    let texts = finished(
+        2,
+        &[],
+        &[1],
+        "
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        mov.u32 %r1, %tid.x;
+        cvt.u64.u32 %rd4, %r1;
+        add.s64 %rd5, %rd4, %rd2;
+        add.s64 %rd6, %rd5, %rd2;
+        add.s64 %rd7, %rd6, %rd2;
+        add.s64 %rd8, %rd7, %rd2;
+        add.s64 %rd9, %rd8, %rd4;
+        and.b64 %rd10, %rd9, 1023;
+        mov.u64 %rd11, %rd10;
+        setp.gt.u64 %p1, %rd4, 3;
+        // The range has a sign, so the selection stays one of 64 bits.
+        selp.b64 %rd11, %rd11, -1, %p1;
+        setp.lt.s64 %p2, %rd11, %rd2;
+        add.s64 %rd12, %rd11, 1;
+        selp.b64 %rd13, %rd12, %rd11, %p2;
+        shl.b64 %rd14, %rd4, 4;
+        add.s64 %rd15, %rd1, %rd14;
+        st.global.u64 [%rd15], %rd11;
+        st.global.u64 [%rd15+8], %rd13;
+        ret;
+        ",
+    );
+    assert!(texts[1].contains("setp.lt.u64"), "{}", texts[1]);
+    compare(&texts, 8, &[10]);
+}
+
+#[test]
+fn a_loop_with_two_entries_knows_what_holds_at_both() {
+    let texts = finished(
+        2,
+        &[],
+        &[1],
+        "
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        mov.u32 %r1, %tid.x;
+        cvt.u64.u32 %rd4, %r1;
+        mov.u64 %rd11, 0;
+        mov.u32 %r2, 0;
+        setp.gt.u64 %p1, %rd4, 0;
+        @%p1 bra $second;
+    $first:
+        // Here, the index need not be 0, although it is if the loop is entered here.
+        add.s64 %rd5, %rd4, %rd2;
+        add.s64 %rd6, %rd5, %rd2;
+        add.s64 %rd7, %rd6, %rd4;
+        and.b64 %rd8, %rd4, 2;
+        add.s64 %rd9, %rd8, %rd7;
+        add.s64 %rd11, %rd11, %rd9;
+    $second:
+        add.s64 %rd11, %rd11, %rd2;
+        add.s32 %r2, %r2, 1;
+        setp.lt.u32 %p2, %r2, 3;
+        @%p2 bra $first;
+        shl.b64 %rd14, %rd4, 3;
+        add.s64 %rd15, %rd1, %rd14;
+        st.global.u64 [%rd15], %rd11;
+        ret;
+        ",
+    );
+    assert!(texts[1].contains("setp.lt.u64"), "{}", texts[1]);
+    compare(&texts, 8, &[10]);
+}

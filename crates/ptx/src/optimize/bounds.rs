@@ -347,6 +347,9 @@ fn analyze<'a>(
         let Some(mut known) = states.remove(&id) else {
             continue;
         };
+        if region.is_join(id) {
+            known = Known::default();
+        }
         for register in region.written(id) {
             known.forget(register);
         }

@@ -31,6 +31,9 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
         let (Some(mut own), Some(mut facts)) = (sums.remove(&id), known.remove(&id)) else {
             continue;
         };
+        if region.is_join(id) {
+            own = Sums::default();
+        }
         for name in region.written(id) {
             own.forget(name);
         }

@@ -180,6 +180,11 @@ pub(super) struct Region<'a> {
     position: HashMap<Id, usize>,
     /// The registers that a loop writes, for each block that it is entered at or continued at.
     written: HashMap<Id, Vec<&'a str>>,
+    /// The blocks that loops with several entries continue at. What holds where such a loop is
+    /// entered at the block need not hold where it is entered elsewhere.
+    joins: HashSet<Id>,
+    /// What holds everywhere.
+    always: Facts<'a>,
     /// Ranges of these registers that hold in each iteration.
     invariants: HashMap<Id, Vec<(&'a str, Range)>>,
     /// How the loops count that start with a block.
@@ -209,6 +214,7 @@ impl<'a> Region<'a> {
             .collect();
         let dominators = simple_fast(&flow, special.first);
         let mut written = HashMap::default();
+        let mut joins = HashSet::default();
         for component in tarjan_scc(&flow) {
             for &id in &component {
                 let latches: Vec<Id> = (flow.neighbors_directed(id, Direction::Incoming))
@@ -228,6 +234,7 @@ impl<'a> Region<'a> {
                     }
                 } else {
                     blocks.extend(&component);
+                    joins.insert(id);
                 }
                 let mut names = Vec::new();
                 graph.visit(blocks, &mut |it| {
@@ -247,6 +254,8 @@ impl<'a> Region<'a> {
             order,
             position,
             written,
+            joins,
+            always: Facts::new(special),
             invariants: HashMap::default(),
             counted,
         };
@@ -356,6 +365,12 @@ impl<'a> Region<'a> {
         self.written.get(&id).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns whether a loop with several entries continues at a block: what is known of the blocks
+    /// before it in reverse postorder does not suffice there.
+    pub fn is_join(&self, id: Id) -> bool {
+        self.joins.contains(&id)
+    }
+
     /// Returns whether a block is in the region and follows another one, except in a loop.
     pub fn follows(&self, from: Id, to: Id) -> bool {
         let to = self.position.get(&to);
@@ -381,6 +396,9 @@ impl<'a> Region<'a> {
 
     /// Forgets what the loop that starts with a block changes.
     fn enter(&self, id: Id, facts: &mut Facts<'a>) {
+        if self.is_join(id) {
+            *facts = self.always.clone();
+        }
         for &name in self.written.get(&id).into_iter().flatten() {
             facts.forget(name);
         }
@@ -1530,13 +1548,16 @@ impl<'a> State<'a> {
                 }
             });
             let mut renamed = it.clone();
+            // The result may be one of the sources.
+            let mut first_source = 0;
+            results(it, &mut |_| first_source = 1);
             for (name, low) in wide {
                 let Some(ty) = graph.type_of(name) else {
                     continue;
                 };
                 let full = graph.register(ty, names);
                 to.push(extend(full, low));
-                for operand in &mut renamed.operands {
+                for operand in &mut renamed.operands[first_source..] {
                     rename_operand(operand, &mut |used| if used == name { full } else { used });
                 }
             }
