@@ -40,6 +40,8 @@ struct Text<'r> {
     rng: &'r mut Rng,
     /// Whether most branches lead forward.
     structured: bool,
+    /// The number of loops around the instruction.
+    depth: u32,
     body: String,
     panics: String,
     count: u32,
@@ -88,7 +90,7 @@ impl Text<'_> {
     fn instruction(&mut self) {
         let to = format!("%w{}", self.rng.usize(..VARIABLES));
         let [a, b] = [self.wide(), self.operand()];
-        match self.rng.u32(..28) {
+        match self.rng.u32(..36) {
             0..4 => self.line(&format!("add.s64 {to}, {a}, {b};")),
             4 => self.line(&format!("sub.s64 {to}, {a}, {b};")),
             5 => self.line(&format!("mul.lo.s64 {to}, {a}, {b};")),
@@ -161,8 +163,79 @@ impl Text<'_> {
                 ));
                 self.line(&format!("selp.b64 {to}, 0, {less}, {p};"));
             }
+            26 => {
+                let p = self.condition();
+                let (opcode, not) = (self.pick(&["add.s64", "min.u64"]), self.pick(&["", "!"]));
+                self.line(&format!("@{not}{p} {opcode} {to}, {a}, {b};"));
+            }
+            27 => self.line(&format!(
+                "{{\n.reg .b64 %own;\nadd.s64 %own, {a}, 1;\nadd.s64 {to}, %own, {a};\n}}"
+            )),
+            28 => {
+                let [low, high] = [self.word(), self.word()];
+                match self.rng.bool() {
+                    true if low != high => self.line(&format!("mov.b64 {{{low}, {high}}}, {a};")),
+                    _ => self.line(&format!("mov.b64 {to}, {{{low}, {high}}};")),
+                }
+            }
+            29 => {
+                let float = self.register("%f");
+                let factor = self.pick(&["0f3F800000", "0f3F000000", "0fBF800000", "0f7FC00000"]);
+                self.line(&format!("cvt.rn.f32.u64 {float}, {a};"));
+                self.line(&format!("mul.f32 {float}, {float}, {factor};"));
+                self.line(&format!("cvt.rzi.u64.f32 {to}, {float};"));
+            }
+            30 => {
+                let factor = self.pick(&["-6148914691236517205", "4294967296", "3"]);
+                self.line(&format!("mul.hi.u64 {to}, {a}, {factor};"));
+            }
+            31 | 32 if self.depth < 2 => self.repeat(),
             _ => self.access(),
         }
+    }
+
+    /// Emits a loop with a counter, which may be a grid-stride loop.
+    fn repeat(&mut self) {
+        self.depth += 1;
+        let (counter, start) = (self.register("%rd"), self.operand());
+        let (bound, label, done) = (self.wide(), self.register("$I"), self.register("$E"));
+        let step = match self.rng.u32(..3) {
+            0 => "%threads".to_owned(),
+            1 => self.pick(&["-1", "2", "4"]),
+            _ => "1".to_owned(),
+        };
+        self.line(&format!("mov.u64 {counter}, {start};"));
+        if self.rng.u32(..4) > 0 {
+            let p = self.register("%p");
+            self.line(&format!(
+                "setp.ge.u64 {p}, {counter}, {bound};\n@{p} bra {done};"
+            ));
+        }
+        let early = self.rng.u32(..4) == 0;
+        self.line(&format!("{label}:"));
+        self.line("add.s32 %fuel, %fuel, 1;\nsetp.gt.u32 %empty, %fuel, 40;\n@%empty bra $end;");
+        let next = format!("add.s64 {counter}, {counter}, {step};");
+        if early {
+            self.line(&next);
+        }
+        for _ in 0..self.rng.u32(..3) {
+            self.instruction();
+        }
+        let to = self.rng.usize(..VARIABLES);
+        let use_counter = self.pick(&["add.s64", "max.u64", "xor.b64"]);
+        self.line(&format!("{use_counter} %w{to}, %w{to}, {counter};"));
+        for _ in 0..self.rng.u32(..3) {
+            self.instruction();
+        }
+        if !early {
+            self.line(&next);
+        }
+        let p = self.register("%p");
+        let relation = self.pick(&["lt.u64", "ne.s64", "lt.s64"]);
+        self.line(&format!(
+            "setp.{relation} {p}, {counter}, {bound};\n@{p} bra {label};\n{done}:"
+        ));
+        self.depth -= 1;
     }
 
     /// Emits an access of an element, mostly with a check.
@@ -294,7 +367,8 @@ impl Text<'_> {
                     .reg .b64 %w<{VARIABLES}>;
                     .reg .b64 %rd<{count}>;
                     .reg .b32 %fuel, %thread, %sum;
-                    .reg .b64 %own_report, %place;
+                    .reg .f32 %f<{count}>;
+                    .reg .b64 %own_report, %place, %threads;
                     .reg .pred %empty;
                     {}
                     {}{}
@@ -313,6 +387,7 @@ fn kernel(rng: &mut Rng) -> String {
     let mut text = Text {
         rng,
         structured,
+        depth: 0,
         body: String::new(),
         panics: String::new(),
         count: 0,
@@ -330,6 +405,9 @@ fn kernel(rng: &mut Rng) -> String {
         mul.wide.u32 %own_report, %thread, 64;
         add.s64 %own_report, %own_report, %report;
         mov.b32 %fuel, 0;
+        mov.u32 %sum, %nctaid.x;
+        mov.u32 %a0, %ntid.x;
+        mul.wide.u32 %threads, %sum, %a0;
         ",
     );
     // Iterators start with constants, and with values that the launch determines.

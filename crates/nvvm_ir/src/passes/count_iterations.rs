@@ -83,7 +83,9 @@ impl Latch {
                     _ => return None,
                 };
                 let (from, size, count) = element(module, end)?;
-                (from == start && size == stride && !size.is_power_of_two()).then_some(Latch {
+                // The addresses of elements without a size are all equal.
+                let counts = size > 0 && !size.is_power_of_two();
+                (from == start && size == stride && counts).then_some(Latch {
                     block,
                     header: data.block,
                     before,

@@ -8,8 +8,8 @@ use crate::hash::HashSet;
 
 use super::counts::always_runs;
 use super::flow::{Graph, Id};
-use super::instructions::{instructions, results, sources};
-use super::liveness::Liveness;
+use super::instructions::{instructions, results};
+use super::liveness::{Liveness, read};
 use super::loops::{self, Loop};
 use crate::Statement;
 
@@ -89,7 +89,7 @@ fn reads(graph: &Graph<'_>, id: Id, from: usize, register: &str) -> bool {
     let mut found = false;
     for statement in &block.body[from..] {
         instructions(statement, &mut |it| {
-            sources(it, &mut |name| found |= name == register);
+            read(it, &mut |name| found |= name == register);
         });
     }
     (block.end).sources(&mut |name| found |= name == register);

@@ -1143,7 +1143,11 @@ impl<'a> Facts<'a> {
             ("mul", ["hi", "u64"]) => match it.operands.get(2) {
                 Some(Operand::Integer(factor)) => {
                     let (low, high) = nonnegative(operand(1)?)?;
-                    let high_half = |a: i64| ((a as u128 * u128::from(factor.bits)) >> 64) as i64;
+                    // Where code is unreachable, the upper end may be below the lower one.
+                    let high_half = |a: i64| {
+                        let product = u128::from(a as u64) * u128::from(factor.bits);
+                        (product >> 64) as i64
+                    };
                     Some((high_half(low), high_half(high)))
                 }
                 _ => None,
