@@ -77,11 +77,26 @@ mod device {
     }
 
     pub(super) fn launch_has_panicked() -> bool {
+        __cuda_std_launch_has_panicked()
+    }
+
+    /// As [`super::launch_has_panicked`]. The compiler knows its name: without it, a module has no
+    /// use for [`__cuda_std_panicked_launches`].
+    #[unsafe(no_mangle)]
+    #[cold]
+    #[inline(never)]
+    fn __cuda_std_launch_has_panicked() -> bool {
         let (number, place) = launch();
         // Launches of a graph reuse grid IDs: a panic that the host has already received no longer
         // counts.
         place.load(Ordering::Relaxed) == number
             && __cuda_std_report.claim.load(Ordering::Relaxed) != 0
+    }
+
+    /// Returns a number that is not zero, and unique in a grid of less than 2³² threads.
+    #[inline(always)]
+    fn number() -> u32 {
+        (thread::index() as u32).wrapping_add(1).max(1)
     }
 
     /// Records that this launch has panicked, for threads that wait for this one.
@@ -231,7 +246,8 @@ mod device {
         __cuda_std_report_failure(kind, a, b, c, text.as_ptr(), text.len(), location)
     }
 
-    /// As [`report_failure`]. Calls nothing, unless the host does not support reports.
+    /// As [`report_failure`]. The compiler replaces calls in kernels of modules whose threads do not
+    /// wait at the grid barrier by [`__cuda_std_report_to_host`].
     #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]
@@ -245,40 +261,79 @@ mod device {
         text_len: usize,
         location: &Location<'_>,
     ) -> ! {
+        let (number, place) = launch();
+        place.store(number, Ordering::Relaxed);
+        __cuda_std_report_to_host(kind, a, b, c, text, text_len, location)
+    }
+
+    /// As [`report_failure`], without [`record_launch`]. Each kernel that can panic has a copy, so
+    /// this function is as short as possible: it stores vectors, and does not compute the thread's
+    /// number.
+    #[unsafe(no_mangle)]
+    #[cold]
+    #[inline(never)]
+    #[optimize(size)]
+    fn __cuda_std_report_to_host(
+        kind: u32,
+        a: usize,
+        b: usize,
+        c: usize,
+        text: *const u8,
+        text_len: usize,
+        location: &Location<'_>,
+    ) -> ! {
         let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
         if address == 0 {
             __cuda_std_panic_without_report(kind, a, b, c, text, text_len, location)
         }
-        let (number, place) = launch();
-        place.store(number, Ordering::Relaxed);
+        let claim = &__cuda_std_report.claim;
+        // Any value but 0: this thread cannot panic again before the report is complete.
+        let claimed = claim.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
+        if claimed.is_err() {
+            __cuda_std_report_is_claimed()
+        }
         let report = Report::at(with_exposed_provenance_mut(address as usize), true);
-        match report.try_claim() {
-            Ok(()) => {
-                report.set(report::KIND, kind);
-                report.set(report::LINE, location.line());
-                report.set(report::COLUMN, location.column());
-                report.set_thread();
-                for (index, argument) in [a, b, c].into_iter().enumerate() {
-                    report.set(report::ARGUMENTS + 8 * index, argument as u32);
-                    report.set(report::ARGUMENTS + 8 * index + 4, (argument >> 32) as u32);
-                }
-                let file = location.file();
-                let end = report.copy(report.end, file.as_ptr(), file.len());
-                // SAFETY: both pointers are into the report.
-                let file_len = unsafe { end.offset_from_unsigned(report.end) };
-                report.set(report::FILE_LEN, file_len as u32);
-                let message = end;
-                let end = report.copy(message, text, text_len);
-                // SAFETY: as above.
-                let len = unsafe { end.offset_from_unsigned(message) };
-                report.set(report::MESSAGE_LEN, len as u32);
-                report.set(report::MESSAGE_TOTAL, text_len as u32);
-                report.publish();
-            }
-            // A panic while this thread formatted the message of another: publish the part that was
-            // written.
-            Err(true) => report.publish(),
-            Err(false) => {}
+        let file = location.file();
+        let (start, room) = (report::TEXT as u32, (report::SIZE - report::TEXT) as u32);
+        let file_len = report.copy(start, room, file.as_ptr(), file.len() as u32);
+        // In kernels without messages, ptxas knows the length and removes the loop, if a branch
+        // depends on the length alone. LLVM would combine the branch with that of the loop, so it
+        // must not see that the test is one of the length.
+        let mut stored = 0;
+        if intrinsics::integer::bfe_u32(text_len as u32, 0, u32::BITS) != 0 {
+            let (start, room) = (start + file_len, room - file_len);
+            stored = report.copy(start, room, text, text_len as u32);
+        }
+        let (block, thread) = (thread::block_idx(), thread::thread_idx());
+        let launch = intrinsics::special::gridid();
+        report.set_two(report::BLOCK, [block.x, block.y]);
+        report.set_four(report::BLOCK + 8, [block.z, thread.x, thread.y, thread.z]);
+        report.set_four(
+            report::LINE,
+            [location.line(), location.column(), file_len, stored],
+        );
+        report.set_four(
+            report::MESSAGE_TOTAL,
+            [text_len as u32, kind, launch as u32, (launch >> 32) as u32],
+        );
+        report.set_two_wide(report::ARGUMENTS, [a as u64, b as u64]);
+        report.set_wide(report::ARGUMENTS + 16, c as u64);
+        report.publish();
+        intrinsics::synchronization::exit()
+    }
+
+    /// Ends a thread whose panic is not reported because another one claimed the report, or the same
+    /// thread: if it panicked while it formatted its message, the part that was written is
+    /// published. The compiler replaces calls in kernels by `exit`, because a kernel's body formats
+    /// nothing itself.
+    #[unsafe(no_mangle)]
+    #[cold]
+    #[inline(never)]
+    #[optimize(size)]
+    fn __cuda_std_report_is_claimed() -> ! {
+        let report = Report::new();
+        if report.is_claimed_by(__cuda_std_report.claim.load(Ordering::Relaxed)) {
+            report.publish();
         }
         intrinsics::synchronization::exit()
     }
@@ -384,22 +439,25 @@ mod device {
         /// before, and not completed it.
         #[inline(always)]
         fn try_claim(&self) -> Result<(), bool> {
-            // Not zero, and unique in a grid of less than 2³² threads.
-            let mine = (thread::index() as u32).wrapping_add(1).max(1);
             let claim = &__cuda_std_report.claim;
-            match claim.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
+            match claim.compare_exchange(0, number(), Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     self.set(report::STATE, report::WRITING);
                     Ok(())
                 }
-                Err(theirs) => {
-                    let launch = intrinsics::special::gridid();
-                    Err(theirs == mine
-                        && self.get(report::STATE) == report::WRITING
-                        && self.get(report::LAUNCH) == launch as u32
-                        && self.get(report::LAUNCH + 4) == (launch >> 32) as u32)
-                }
+                Err(theirs) => Err(self.is_claimed_by(theirs)),
             }
+        }
+
+        /// Returns whether the thread with this number is this thread, and is formatting its
+        /// message.
+        #[inline(always)]
+        fn is_claimed_by(&self, theirs: u32) -> bool {
+            let launch = intrinsics::special::gridid();
+            theirs == number()
+                && self.get(report::STATE) == report::WRITING
+                && self.get(report::LAUNCH) == launch as u32
+                && self.get(report::LAUNCH + 4) == (launch >> 32) as u32
         }
 
         /// Writes all fields of the header, after the file name and before the message.
@@ -438,19 +496,23 @@ mod device {
             self.set(report::LAUNCH + 4, (launch >> 32) as u32);
         }
 
-        /// Copies as much of a string as fits to `to`, and returns the end of the copy. May split a
-        /// character.
+        /// Copies as much of a string as fits in `room` bytes to the offset `at`, and returns the
+        /// number of bytes. May split a character.
         #[inline(always)]
-        fn copy(&self, mut to: *mut u8, mut from: *const u8, len: usize) -> *mut u8 {
-            let end = from.wrapping_add(len);
-            while from != end && to != self.limit {
-                // SAFETY: reads stop at the end of the string, and writes at the limit. Volatile,
-                // to keep ptxas from unrolling the loop.
+        fn copy(&self, at: u32, room: u32, mut from: *const u8, len: u32) -> u32 {
+            let len = len.min(room);
+            let mut to = self.base.wrapping_add(at as usize);
+            // Pointers and a counter of 32 bits take fewer instructions than an index.
+            let mut left = len;
+            while left != 0 {
+                // SAFETY: as many bytes are left in the string and in the report. Volatile, so that
+                // the loop remains one.
                 unsafe { to.write_volatile(*from) };
                 from = from.wrapping_add(1);
                 to = to.wrapping_add(1);
+                left -= 1;
             }
-            to
+            len
         }
 
         /// Appends as much of `text` as fits. Keeps the message's lengths up to date, so that they
@@ -547,6 +609,27 @@ mod device {
         fn set(&self, offset: usize, value: u32) {
             // SAFETY: `offset` is a field of the header, which is in the report and aligned.
             unsafe { self.base.add(offset).cast::<u32>().write_volatile(value) };
+        }
+
+        fn set_two(&self, offset: usize, values: [u32; 2]) {
+            // SAFETY: the fields are in the report, whose address is a multiple of a page, and the
+            // offset is a multiple of the vector's size.
+            unsafe { intrinsics::memory::st_wb_v2_b32(self.base.add(offset).cast(), values) };
+        }
+
+        fn set_four(&self, offset: usize, values: [u32; 4]) {
+            // SAFETY: as above.
+            unsafe { intrinsics::memory::st_wb_v4_b32(self.base.add(offset).cast(), values) };
+        }
+
+        fn set_two_wide(&self, offset: usize, values: [u64; 2]) {
+            // SAFETY: as above.
+            unsafe { intrinsics::memory::st_wb_v2_b64(self.base.add(offset).cast(), values) };
+        }
+
+        fn set_wide(&self, offset: usize, value: u64) {
+            // SAFETY: as above.
+            unsafe { intrinsics::memory::st_wb_b64(self.base.add(offset).cast(), value) };
         }
 
         fn get(&self, offset: usize) -> u32 {

@@ -40,7 +40,8 @@ pub const SYMBOL: &core::ffi::CStr = c"__cuda_std_report";
 #[repr(C)]
 #[derive(Debug)]
 pub struct Slot {
-    /// The device address of a report in memory that the host can read, or 0 without one.
+    /// The device address of a report in memory that the host can read, a multiple of 16, or 0
+    /// without one.
     pub buffer: AtomicU64,
     /// 0 until a thread claims the report, then the thread's number. Not part of the report,
     /// because a claim in device memory is cheap and reliable.

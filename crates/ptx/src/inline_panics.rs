@@ -9,6 +9,9 @@
 //! Functions are inlined if they do not return and call only such functions: in `cuda_std`, those
 //! that report an index out of bounds, a plain message and the like. Panics with formatted messages
 //! remain calls.
+//!
+//! The copies are as short as possible, because they are a large part of small kernels: they contain
+//! only what the module needs of the report, and ptxas does not unroll their loops.
 
 use crate::hash::{HashMap, HashSet};
 
@@ -23,8 +26,22 @@ use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, State
 const LABEL: &str = "$L__panic";
 
 /// The function that reports a panic to hosts that do not support reports. Calls of it become
-/// traps. [`crate::join`] may have appended a number to the name.
+/// traps.
 const WITHOUT_REPORT: &str = "__cuda_std_panic_without_report";
+
+/// The function that reports a panic, and records its launch for [`WAITS`].
+const RECORDS_LAUNCH: &str = "__cuda_std_report_failure";
+
+/// The same without the record.
+const REPORTS: &str = "__cuda_std_report_to_host";
+
+/// The function that tests whether a thread of the same launch has panicked.
+const WAITS: &str = "__cuda_std_launch_has_panicked";
+
+/// The function that ends a thread whose report cannot be claimed. It publishes the thread's own
+/// message if the thread is formatting that: in a function, which the kernel calls. Calls of the
+/// kernel itself become `exit`.
+const IS_CLAIMED: &str = "__cuda_std_report_is_claimed";
 
 /// The maximum number of instructions of an inlined function.
 const INSTRUCTIONS: usize = 200;
@@ -36,6 +53,8 @@ pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
     if candidates.is_empty() {
         return 0;
     }
+    let waits = (module.items.iter())
+        .any(|item| matches!(item, Item::Function(function) if original(function.name) == WAITS));
     let mut count = 0;
     for item in &mut module.items {
         if let Item::Function(Function {
@@ -47,6 +66,7 @@ pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
             let mut kernel = Kernel {
                 candidates: &candidates,
                 names,
+                waits,
                 inlined: HashMap::default(),
                 pending: Vec::new(),
                 registers: Vec::new(),
@@ -88,7 +108,7 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
         candidates.retain(|&own, candidate| {
             (candidate.body.iter()).all(|statement| match call_of(statement) {
                 Some(call) => {
-                    is_without_report(call.function)
+                    [WITHOUT_REPORT, IS_CLAIMED].contains(&original(call.function))
                         || (call.function != own && known.contains(call.function))
                 }
                 None => true,
@@ -100,20 +120,21 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
     }
 }
 
-fn is_without_report(name: &str) -> bool {
-    name.strip_prefix(WITHOUT_REPORT).is_some_and(|rest| {
-        rest.is_empty()
-            || rest
-                .bytes()
-                .all(|byte| byte == b'_' || byte.is_ascii_digit())
-    })
+/// Returns the name of a function before [`crate::join`] appended a number to it.
+fn original(name: &str) -> &str {
+    let base =
+        name.trim_end_matches(|character: char| character == '_' || character.is_ascii_digit());
+    match name[base.len()..].starts_with('_') {
+        true => base,
+        false => name,
+    }
 }
 
 /// Returns a function as a candidate if its body has only what [`Kernel::copy`] can copy.
 fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
     let body = function.body.as_ref()?;
     if function.entry
-        || is_without_report(function.name)
+        || [WITHOUT_REPORT, IS_CLAIMED].contains(&original(function.name))
         || !function.returns.is_empty()
         || !function.never_returns()
     {
@@ -237,6 +258,8 @@ fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
 struct Kernel<'m, 'a> {
     candidates: &'m HashMap<&'a str, Candidate<'a>>,
     names: &'a Names,
+    /// Whether the module has [`WAITS`].
+    waits: bool,
     /// The label and the registers of the parameters of each inlined function.
     inlined: HashMap<&'a str, (&'a str, Vec<&'a str>)>,
     /// The inlined functions whose body is not yet copied.
@@ -272,9 +295,18 @@ impl<'a> Kernel<'_, 'a> {
     }
 
     /// Returns the jump that replaces a call.
-    fn jump(&mut self, call: Call<'a>) -> Option<Vec<Statement<'a>>> {
-        if is_without_report(call.function) {
-            return Some(vec![instruction("trap", &[], Vec::new())]);
+    fn jump(&mut self, mut call: Call<'a>) -> Option<Vec<Statement<'a>>> {
+        match original(call.function) {
+            WITHOUT_REPORT => return Some(vec![instruction("trap", &[], Vec::new())]),
+            IS_CLAIMED => return Some(vec![instruction("exit", &[], Vec::new())]),
+            RECORDS_LAUNCH if !self.waits => {
+                let mut reports = self
+                    .candidates
+                    .keys()
+                    .filter(|name| original(name) == REPORTS);
+                call.function = reports.next().copied().unwrap_or(call.function);
+            }
+            _ => {}
         }
         let candidate = self.candidates.get(call.function)?;
         if candidate.params.len() != call.arguments.len() {
@@ -306,11 +338,16 @@ impl<'a> Kernel<'_, 'a> {
         let candidate = &self.candidates[function];
         let names = self.renamed(&candidate.body);
         let mut body = vec![Statement::Label(label)];
-        for statement in &candidate.body {
+        for (index, statement) in candidate.body.iter().enumerate() {
             match statement {
                 // Labels that no branch has as target are for debug information.
                 Statement::Label(name) => {
                     body.extend(names.get(name).map(|&name| Statement::Label(name)));
+                    // ptxas unrolls loops, no matter how rarely they execute.
+                    let after = &candidate.body[index + 1..];
+                    if after.iter().any(|it| is_branch_to(it, name)) {
+                        body.push(Statement::Pragma(vec!["nounroll"]));
+                    }
                 }
                 Statement::Instruction(it) => {
                     let mut copy = it.clone();
@@ -388,6 +425,16 @@ impl<'a> Kernel<'_, 'a> {
             });
         }
         renamed
+    }
+}
+
+/// Returns whether a statement is a branch to a label.
+fn is_branch_to(statement: &Statement<'_>, label: &str) -> bool {
+    match statement {
+        Statement::Instruction(it) if it.opcode == "bra" => {
+            matches!(it.operands[..], [Operand::Name(to)] if to == label)
+        }
+        _ => false,
     }
 }
 
@@ -521,6 +568,77 @@ mod tests {
         // Functions that call others remain calls.
         assert!(text.contains("call.uni formats"), "{text}");
         Module::parse(&text).unwrap();
+    }
+
+    const REPORT: &str = ".version 8.0\n.target sm_75\n.address_size 64\n
+        .global .b64 report; .global .b64 launches;
+        .func __cuda_std_report_is_claimed() .noreturn { st.global.u64 [report], 7; exit; }
+        .func __cuda_std_report_to_host(.param .b32 to_host_0) .noreturn
+        {
+            .reg .pred %p<2>; .reg .b32 %r<3>;
+            ld.param.u32 %r1, [to_host_0];
+            setp.eq.s32 %p1, %r1, 0;
+            @%p1 bra $claimed;
+        $loop:
+            st.global.u32 [report], %r1;
+            add.s32 %r1, %r1, -1;
+            setp.ne.s32 %p1, %r1, 0;
+            @%p1 bra $loop;
+            exit;
+        $claimed:
+            { call.uni __cuda_std_report_is_claimed, (); exit; }
+        }
+        .func __cuda_std_report_failure(.param .b32 failure_0) .noreturn
+        {
+            .reg .b32 %r<2>;
+            ld.param.u32 %r1, [failure_0];
+            st.global.u64 [launches], 3;
+            { .param .b32 param0; st.param.b32 [param0], %r1;
+              call.uni __cuda_std_report_to_host, (param0); exit; }
+        }
+        .visible .entry k()
+        {
+            { .param .b32 param0; st.param.b32 [param0], 2;
+              call.uni __cuda_std_report_failure, (param0); exit; }
+        }";
+
+    /// Returns the kernel of a module with inlined panics.
+    fn inlined_into_kernel(ptx: &str) -> String {
+        let names = Names::default();
+        let mut module = Module::parse(ptx).unwrap();
+        inline_panics(&mut module, &names);
+        let text = module.to_string();
+        Module::parse(&text).unwrap();
+        text[text.find(".entry k").unwrap()..].to_owned()
+    }
+
+    #[test]
+    fn launches_are_recorded_for_those_that_wait() {
+        let kernel = inlined_into_kernel(REPORT);
+        assert!(!kernel.contains("launches"), "{kernel}");
+        assert!(kernel.contains("[report]"), "{kernel}");
+        let waits = ".func __cuda_std_launch_has_panicked() { ret; }\n.visible .entry";
+        let body = REPORT.replace(".visible .entry", waits);
+        let kernel = inlined_into_kernel(&body);
+        assert!(kernel.contains("st.global.u64 [launches], 3;"), "{kernel}");
+        assert!(kernel.contains("[report]"), "{kernel}");
+    }
+
+    #[test]
+    fn claimed_reports_end_the_thread() {
+        let kernel = inlined_into_kernel(REPORT);
+        assert!(!kernel.contains("call"), "{kernel}");
+        assert!(!kernel.contains("[report], 7"), "{kernel}");
+        assert_eq!(kernel.matches("exit").count(), 2, "{kernel}");
+    }
+
+    #[test]
+    fn loops_of_panics_are_not_unrolled() {
+        let kernel = inlined_into_kernel(REPORT);
+        let at = kernel.find("\t.pragma \"nounroll\";\n\tst.global.u32 [report]");
+        let before = &kernel[..at.expect("no pragma at the start of the loop")];
+        assert!(before.trim_end().ends_with(':'), "{kernel}");
+        assert_eq!(kernel.matches(".pragma").count(), 1, "{kernel}");
     }
 
     #[test]
