@@ -59,6 +59,7 @@ pub fn read_module(text: &str) -> Result<Module> {
         locals: HashMap::new(),
         placeholders: HashMap::new(),
         blocks: HashMap::new(),
+        disjoint: Vec::new(),
         unlabeled_entry: None,
         md: metadata::Nodes::default(),
         func: Func(0),
@@ -80,6 +81,8 @@ struct Reader<'t> {
     /// The names in `locals` that are used but not yet defined, with the token of their first use.
     placeholders: HashMap<Local<'t>, usize>,
     blocks: HashMap<&'t str, Block>,
+    /// The names of the current function's `or disjoint`.
+    disjoint: Vec<Local<'t>>,
     /// The entry block of the current function and its number, if the block has no label.
     unlabeled_entry: Option<(u32, Block)>,
     md: metadata::Nodes,

@@ -1,8 +1,10 @@
 //! Function bodies: blocks, and the names defined in them.
 
+use std::collections::HashSet;
+
 use super::lexer::Tok;
 use super::{Local, Reader, Result};
-use crate::inst::{InstData, InstKind};
+use crate::inst::{BinOp, InstData, InstKind};
 use crate::metadata::Di;
 use crate::types::Type;
 use crate::value::{Block, Func, Value, ValueKind};
@@ -15,6 +17,7 @@ impl<'t> Reader<'t> {
         self.locals.clear();
         self.placeholders.clear();
         self.blocks.clear();
+        self.disjoint.clear();
         let numbers = self.name_params(func, names);
         self.labels(func, numbers)?;
         self.punct('{')?;
@@ -44,10 +47,84 @@ impl<'t> Reader<'t> {
                 }
             }
         }
-        match self.placeholders.values().min() {
-            Some(&at) => self.error_at(at, format!("{} is not defined", self.tokens[at].tok)),
-            None => Ok(()),
+        if let Some(&at) = self.placeholders.values().min() {
+            return self.error_at(at, format!("{} is not defined", self.tokens[at].tok));
         }
+        self.add_disjoint();
+        Ok(())
+    }
+
+    /// Replaces each `or disjoint` that depends on a loop's variables by an addition, which has the
+    /// same result and carries nothing. `nvvm_ir` has no such flag, and without it neither libnvvm
+    /// nor the passes on PTX see that an index such as `row * 64 | column` grows with `row`.
+    ///
+    /// An operand of a product stays: libnvvm would compute `n * (y | 16)` as `n * y + n * 16`, and
+    /// keep each multiple of `n` in a register.
+    fn add_disjoint(&mut self) {
+        let disjoint = std::mem::take(&mut self.disjoint);
+        if disjoint.is_empty() {
+            return;
+        }
+        let factors = self.factors();
+        for local in disjoint {
+            let value = self.locals[&local];
+            if !factors.contains(&value)
+                && self.depends_on_phi(value)
+                && let Some(data) = self.m.inst_mut(value)
+                && let InstKind::Bin { op, flags, .. } = &mut data.kind
+            {
+                *op = BinOp::Add;
+                (flags.nuw, flags.nsw) = (true, true);
+            }
+        }
+    }
+
+    /// Returns the values that the function multiplies by a variable, and the terms of their sums.
+    fn factors(&self) -> HashSet<Value> {
+        let blocks = self.m.func(self.func).blocks.iter();
+        let insts = blocks.flat_map(|&block| &self.m.block(block).insts);
+        let mut factors = HashSet::new();
+        let mut pending = Vec::new();
+        for &inst in insts {
+            if let Some(&InstKind::Bin { op, lhs, rhs, .. }) = self.m.inst(inst).map(|it| &it.kind)
+                && op == BinOp::Mul
+                && self.m.as_const(rhs).is_none()
+            {
+                pending.extend([lhs, rhs]);
+            }
+        }
+        while let Some(value) = pending.pop() {
+            if factors.insert(value) {
+                match self.m.inst(value).map(|it| &it.kind) {
+                    Some(&InstKind::Bin { op, lhs, rhs, .. })
+                        if matches!(op, BinOp::Add | BinOp::Or | BinOp::Sub) =>
+                    {
+                        pending.extend([lhs, rhs]);
+                    }
+                    Some(&InstKind::Cast { value, .. }) => pending.push(value),
+                    _ => {}
+                }
+            }
+        }
+        factors
+    }
+
+    /// Returns whether a value is computed from a phi by arithmetic.
+    fn depends_on_phi(&self, value: Value) -> bool {
+        let mut seen = HashSet::new();
+        let mut pending = vec![value];
+        while let Some(value) = pending.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            match self.m.inst(value).map(|it| &it.kind) {
+                Some(InstKind::Phi(_)) => return true,
+                Some(&InstKind::Bin { lhs, rhs, .. }) => pending.extend([lhs, rhs]),
+                Some(&InstKind::Cast { value, .. }) => pending.push(value),
+                _ => {}
+            }
+        }
+        false
     }
 
     /// LLVM 7 does not print the numbers of parameters, and they count all the same.

@@ -31,6 +31,7 @@ impl<'t> Reader<'t> {
         let op = self.word("an instruction")?;
         let void = self.m.types.void();
         let mut attached = Attached::default();
+        let disjoint = op == "or" && self.peek() == Tok::Word("disjoint");
         let (ty, kind) = match op {
             "ret" => {
                 let ty = self.ty()?.ty;
@@ -196,6 +197,9 @@ impl<'t> Reader<'t> {
                 None => return self.error_at(op_at, format!("there is no instruction `{op}`")),
             },
         };
+        if disjoint && matches!(self.m.types.int_bits(ty), Some(32 | 64)) {
+            self.disjoint.extend(name);
+        }
         if matches!(kind, InstKind::Alloca { .. } | InstKind::Gep { .. }) {
             self.cast_result(&mut name)?;
         }
