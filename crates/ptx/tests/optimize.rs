@@ -1854,6 +1854,64 @@ fn counters_of_unrolled_loops_have_32_bits() {
     assert!(text.contains("setp.gt.u64 %p5"), "{text}");
 }
 
+/// A loop that counts down from 256, unrolled by two, with two latches: it ends in the middle, when
+/// the counter minus 1 is 1.
+const DOWN: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_2];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, %tid.x;
+    cvt.u64.u32 %rd2, %r1;
+    add.s64 %rd1, %rd1, %rd2;
+    mov.u64 %rd7, 256;
+    $loop:
+    add.s64 %rd8, %rd7, -1;
+    setp.le.u64 %p1, %rd8, %rd2;
+    @%p1 bra $second;
+    st.global.u8 [%rd1], 1;
+    $second:
+    setp.eq.s64 %p3, %rd8, 1;
+    @%p3 bra $end;
+    add.s64 %rd7, %rd7, -2;
+    setp.le.u64 %p4, %rd7, %rd2;
+    @%p4 bra $loop;
+    st.global.u8 [%rd1+1], 1;
+    bra.uni $loop;
+    $end:
+    ret;
+    ";
+
+#[test]
+fn counters_of_loops_with_several_latches_have_32_bits() {
+    let text = optimized(DOWN);
+    assert!(text.contains("setp.eq.s32 %p3"), "{text}");
+    assert!(text.contains("setp.le.u32 %p4"), "{text}");
+    let keeps_64_bits = |from: &str, to: &str| {
+        let text = optimized(&replaced(DOWN, from, to));
+        assert!(text.contains("setp.eq.s64 %p3"), "{text}");
+        assert!(text.contains("setp.le.u64 %p4"), "{text}");
+    };
+    // The counter steps over the bound, and wraps around.
+    keeps_64_bits("%rd8, 1;", "%rd8, 2;");
+    // It starts behind the bound.
+    keeps_64_bits("%rd7, 256;", "%rd7, 0;");
+    // Some iterations do not change it.
+    keeps_64_bits("add.s64 %rd7, %rd7, -2;", "@%p1 add.s64 %rd7, %rd7, -2;");
+    keeps_64_bits(
+        "add.s64 %rd7, %rd7, -2;",
+        "@%p1 bra $loop; add.s64 %rd7, %rd7, -2;",
+    );
+    // Some iterations change it several times.
+    keeps_64_bits(
+        "add.s64 %rd7, %rd7, -2;",
+        "$inner: add.s64 %rd7, %rd7, -2; setp.gt.u64 %p5, %rd2, 100; @%p5 bra $inner;",
+    );
+    // Some iterations do not test it.
+    keeps_64_bits("@%p1 bra $second;", "@%p1 bra $loop;");
+}
+
 #[test]
 fn branches_that_a_later_one_implies_are_removed() {
     let branches =

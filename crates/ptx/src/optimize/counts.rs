@@ -64,6 +64,34 @@ impl<'a> Counted<'a> {
         })
     }
 
+    /// Returns how a loop with several latches counts, if it does: by a counter that one instruction
+    /// of each iteration changes.
+    pub fn with_several_latches(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Counted<'a>> {
+        let mut written: Vec<_> = each.written.iter().collect();
+        written.sort_unstable();
+        let counter = |(&register, &(times, block, index)): (&&'a str, &(u32, Id, usize))| {
+            let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
+                return None;
+            };
+            let (step, bits) = each.step_of(it, register)?;
+            let runs_once = times == 1
+                && always_runs(graph, each, block)
+                && (block == each.header || !reaches(graph, each, block, block, None));
+            runs_once.then_some(Counter {
+                register,
+                next: None,
+                step,
+                bits,
+            })
+        };
+        let counters: Vec<Counter<'a>> = written.into_iter().filter_map(counter).collect();
+        let condition = inner_condition(graph, each, &counters)?;
+        Some(Counted {
+            counters,
+            condition,
+        })
+    }
+
     /// Returns the ranges of the counters at the start of each iteration. `entered` returns what is
     /// known when the loop is entered.
     pub fn ranges(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Vec<(&'a str, Range)> {
@@ -156,10 +184,18 @@ impl<'a> Counted<'a> {
             comparison,
         } = &self.condition;
         let step = step(counter)?;
-        if step <= 0 || !(0..step).contains(offset) || start.0 < 0 {
+        let first = (start.0 + offset, start.1 + offset);
+        if step < 0 {
+            // The sum must meet the bound exactly.
+            let is_constant = first.0 == first.1 && end.0 == end.1;
+            let is_ahead = (step..=0).contains(offset) && first.0 >= end.0;
+            let distance = first.0 - end.0;
+            let meets = comparison.relation == Relation::NotEqual && distance % step == 0;
+            return (is_constant && is_ahead && meets).then(|| distance / -step);
+        }
+        if !(0..step).contains(offset) || start.0 < 0 {
             return None;
         }
-        let first = (start.0 + offset, start.1 + offset);
         // Otherwise the sum may be negative as a signed number before it reaches the bound.
         if comparison.bits == 32 && end.1 + step > i32::MAX.into() {
             return None;
@@ -240,8 +276,14 @@ fn base<'a>(graph: &Graph<'a>, each: &Loop<'a>, sum: &'a str) -> Option<(&'a str
         (register, total, width) = (from, total.checked_add(number)?, Some(bits));
         let &(times, changed_in, changed_at) = each.written.get(from)?;
         if times == 1 && each.definition(graph, from).is_none() {
-            let precedes = block != changed_in || index < changed_at;
-            return (changed_in == each.latch && precedes).then_some((from, total, bits));
+            // Each iteration runs both blocks.
+            let precedes = match block == changed_in {
+                true => index < changed_at,
+                false if block == each.header => true,
+                false if changed_in == each.header => false,
+                false => !reaches(graph, each, each.header, changed_in, Some(block)),
+            };
+            return precedes.then_some((from, total, bits));
         }
     }
     None
@@ -299,21 +341,27 @@ fn inner_condition<'a>(
     None
 }
 
-/// Returns whether each iteration of a loop that reaches the latch runs a block.
+/// Returns whether each complete iteration of a loop runs a block.
 pub(super) fn always_runs(graph: &Graph<'_>, each: &Loop<'_>, block: Id) -> bool {
-    if block == each.header || block == each.latch {
-        return true;
-    }
-    let mut seen = HashSet::from_iter([block, each.header]);
-    let mut pending = vec![each.header];
+    block == each.header || !reaches(graph, each, each.header, each.header, Some(block))
+}
+
+/// Returns whether an iteration of a loop can run `to` after `from`, without a block to avoid. The
+/// next iteration begins when `to` is the header.
+fn reaches(graph: &Graph<'_>, each: &Loop<'_>, from: Id, to: Id, avoided: Option<Id>) -> bool {
+    let mut seen = HashSet::from_iter(avoided);
+    let mut pending = vec![from];
     while let Some(id) = pending.pop() {
-        if id == each.latch {
-            return false;
+        for target in graph.blocks[id].end.targets() {
+            if target == to {
+                return true;
+            }
+            if target != each.header && each.contains(target) && seen.insert(target) {
+                pending.push(target);
+            }
         }
-        let targets = graph.blocks[id].end.targets().into_iter();
-        pending.extend(targets.filter(|to| each.contains(*to) && seen.insert(*to)));
     }
-    true
+    false
 }
 
 /// Returns the value that each iteration adds to a counter, if it is a number.

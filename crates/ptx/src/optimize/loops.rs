@@ -1,6 +1,6 @@
 //! Loops and their counters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use petgraph::algo::dominators::simple_fast;
@@ -13,7 +13,7 @@ use super::instructions::{instructions, results};
 use crate::hash::{HashMap, HashSet};
 use crate::{Instruction, Operand, Statement};
 
-/// A loop with a single latch.
+/// A loop, with a single latch except from [`several_latches()`].
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
     /// The block that each iteration starts with.
@@ -129,6 +129,29 @@ pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>
         }
     }
     loops
+}
+
+/// Returns the loops of a function that have several latches. [`Loop::latch`] of each is its header.
+pub(super) fn several_latches<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
+    let (flow, back) = back_edges(graph, cold);
+    let mut latches: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
+    for &(latch, header) in &back {
+        latches.entry(header).or_default().push(latch);
+    }
+    latches.retain(|_, latches| latches.len() > 1);
+    if latches.is_empty() {
+        return Vec::new();
+    }
+    let definitions = Rc::new(definitions(graph, cold));
+    let places = places(graph);
+    let loop_of = |(header, latches): (Id, Vec<Id>)| {
+        let mut inside = BTreeSet::from([header]);
+        for latch in latches {
+            add_body(&flow, latch, &mut inside);
+        }
+        Loop::new(graph, &places, header, header, &inside, &definitions)
+    };
+    latches.into_iter().map(loop_of).collect()
 }
 
 /// Returns the position of each block in the order in which the blocks are written.

@@ -215,6 +215,7 @@ impl<'a> Region<'a> {
         let dominators = simple_fast(&flow, special.first);
         let mut written = HashMap::default();
         let mut joins = HashSet::default();
+        let mut natural = HashSet::default();
         for component in tarjan_scc(&flow) {
             for &id in &component {
                 let latches: Vec<Id> = (flow.neighbors_directed(id, Direction::Incoming))
@@ -229,6 +230,7 @@ impl<'a> Region<'a> {
                 });
                 let mut blocks = BTreeSet::from([id]);
                 if is_natural {
+                    natural.insert(id);
                     for latch in latches {
                         loops::add_body(&flow, latch, &mut blocks);
                     }
@@ -247,9 +249,13 @@ impl<'a> Region<'a> {
         }
         let loops = loops::single_latch(graph, &cold);
         let counted = (loops.iter())
-            .filter(|each| position.contains_key(&each.header))
-            .filter_map(|each| Some((each.header, Counted::new(graph, each)?)))
-            .collect();
+            .filter(|each| natural.contains(&each.header))
+            .filter_map(|each| Some((each.header, Counted::new(graph, each)?)));
+        let several = loops::several_latches(graph, &cold);
+        let several_counted = (several.iter())
+            .filter(|each| natural.contains(&each.header))
+            .filter_map(|each| Some((each.header, Counted::with_several_latches(graph, each)?)));
+        let counted = counted.chain(several_counted).collect();
         let mut region = Region {
             order,
             position,
