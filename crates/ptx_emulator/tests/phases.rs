@@ -37,7 +37,7 @@ const PARAMS: [&str; 6] = ["xs", "xs_len", "words", "report", "n", "m"];
 /// The number of blocks.
 const BLOCKS: u32 = 2;
 
-/// What threads do with a memory between two barriers.
+/// What threads do with shared or global memory between two barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Nothing so far.
@@ -50,8 +50,9 @@ enum Phase {
 struct Text<'r> {
     rng: &'r mut Rng,
     threads: u32,
+    /// The phases of shared and global memory.
     phases: [Phase; 2],
-    /// Whether all threads of the block are there.
+    /// Whether no thread of the block can have exited.
     all: bool,
     body: String,
     panics: String,
