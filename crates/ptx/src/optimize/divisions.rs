@@ -38,7 +38,7 @@ const WORDS: usize = 16;
 const LINE: u64 = 128;
 
 /// Returns whether ptxas expands an instruction to a branch to a slow path.
-fn is_division(it: &Instruction<'_>) -> bool {
+pub(super) fn is_division(it: &Instruction<'_>) -> bool {
     let has = |names: &[&str]| it.modifiers.iter().any(|modifier| names.contains(modifier));
     match it.opcode {
         "rcp" | "sqrt" => has(&["rn", "rz", "rm", "rp"]),
@@ -54,7 +54,7 @@ fn is_load(it: &Instruction<'_>) -> bool {
 }
 
 /// Returns whether a load may move across stores: no instruction of the kernel writes what it reads.
-fn is_constant(it: &Instruction<'_>) -> bool {
+pub(super) fn is_constant(it: &Instruction<'_>) -> bool {
     it.modifiers.contains(&"nc")
 }
 

@@ -1,12 +1,15 @@
 //! Does four iterations at once of loops whose counter changes by a variable: grid-stride loops, whose
-//! counter grows, and loops over `chunks_exact`, whose counter is the remaining length.
+//! counter grows, and loops over `chunks_exact`, whose counter is the remaining length. The same for
+//! loops that store, load what no one writes, and count up by a number.
 //!
 //! The loads of four iterations are then in flight together. ptxas does this only where the step is a
-//! number. Whether there are four iterations left is computed without a division, so a loop that runs
-//! once takes four more instructions.
+//! number, and often not in loops that store. Whether there are four iterations left is computed
+//! without a division, so a loop that runs once takes four more instructions. [`super::divisions`]
+//! has other loops with divisions.
 
 use crate::hash::{HashMap, HashSet};
 
+use super::divisions::{is_constant, is_division};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions};
 use super::loops::{self, Loop, Relation, Step, Which};
@@ -43,14 +46,18 @@ fn unroll_one<'a>(
     cold: &[bool],
     each: &Loop<'a>,
 ) -> Option<()> {
-    let (mut size, mut loads, mut plain) = (0, false, true);
+    let (mut size, mut plain) = (0, true);
+    let (mut loads, mut constant, mut stores, mut divides) = (false, false, false, false);
     for &id in &each.blocks {
         let block = &graph.blocks[id];
         for statement in &block.body {
             instructions(statement, &mut |it| {
                 size += 1;
                 plain &= can_be_copied(it) && !matches!(it.opcode, "atom" | "red");
+                divides |= is_division(it);
                 loads |= it.opcode == "ld" && !it.modifiers.contains(&"param");
+                constant |= is_constant(it);
+                stores |= it.opcode == "st";
             });
         }
         plain &= !matches!(block.end, End::Switch(..));
@@ -72,11 +79,20 @@ fn unroll_one<'a>(
     // `further`: how often the step is added to the counter for the comparison before the last
     // iteration.
     let (step, down, further) = match (counter.step, which, compared.relation) {
-        (Step::Register(step), Which::Next, Relation::Less) => (step, false, ITERATIONS - 1),
-        (Step::Register(step), Which::Current, Relation::Less) => (step, false, ITERATIONS - 2),
+        (Step::Constant(step @ 1..=64), Which::Next, Relation::Less)
+            if stores && constant && !divides =>
+        {
+            (number(step as u64), false, ITERATIONS - 1)
+        }
+        (Step::Register(step), Which::Next, Relation::Less) => {
+            (Operand::Name(step), false, ITERATIONS - 1)
+        }
+        (Step::Register(step), Which::Current, Relation::Less) => {
+            (Operand::Name(step), false, ITERATIONS - 2)
+        }
         // While at least as much remains as an iteration takes.
         (Step::Minus(step), Which::Next, Relation::GreaterOrEqual) if matches!(compared.right, Operand::Name(right) if right == step) => {
-            (step, true, ITERATIONS)
+            (Operand::Name(step), true, ITERATIONS)
         }
         _ => return None,
     };
@@ -98,7 +114,6 @@ fn unroll_one<'a>(
         ));
     }
     let mut ahead = Vec::new();
-    let step = Operand::Name(step);
     let pred = Type::Pred;
     let sources = [step.clone(), number(further)];
     let distance = graph.emit(names, &mut ahead, ty, "mul", &["lo", signed], sources);
