@@ -96,11 +96,12 @@ impl<'t> Reader<'t> {
         while let Some(value) = pending.pop() {
             if factors.insert(value) {
                 match self.m.inst(value).map(|it| &it.kind) {
-                    Some(&InstKind::Bin { op, lhs, rhs, .. })
-                        if matches!(op, BinOp::Add | BinOp::Or | BinOp::Sub) =>
-                    {
-                        pending.extend([lhs, rhs]);
-                    }
+                    Some(&InstKind::Bin {
+                        op: BinOp::Add | BinOp::Or | BinOp::Sub,
+                        lhs,
+                        rhs,
+                        ..
+                    }) => pending.extend([lhs, rhs]),
                     Some(&InstKind::Cast { value, .. }) => pending.push(value),
                     _ => {}
                 }
