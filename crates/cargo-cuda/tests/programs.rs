@@ -675,11 +675,15 @@ fn a_new_project_runs(directory: &Path) {
         printed.contains("the CPU gave what the device gives"),
         "{printed}"
     );
-    // CPU programs whose loops became kernels.
+    // CPU programs whose loops became kernels, and instructions of the host's processor.
     for (source, expected) in [
         (
             include_str!("programs/interpreter.rs"),
             "the interpreter gave what it gives on the host",
+        ),
+        (
+            include_str!("programs/instructions.rs"),
+            "the instructions gave what they give on the host",
         ),
         (
             include_str!("programs/bodies.rs"),

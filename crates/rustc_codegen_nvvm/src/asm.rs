@@ -10,13 +10,13 @@
 use nvvm_ir::{Block, InlineAsm, Linkage, Type, Value};
 use rustc_abi::{BackendRepr, Primitive};
 use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
-use rustc_codegen_ssa::common::asm_const_to_str;
+use rustc_codegen_ssa::common::{SynchronizationScope, asm_const_to_str};
 use rustc_codegen_ssa::mir::operand::{OperandRef, OperandValue};
 use rustc_codegen_ssa::mir::place::PlaceRef;
 use rustc_codegen_ssa::traits::*;
 use rustc_middle::mir::interpret::{GlobalAlloc, Scalar};
 use rustc_middle::ty::layout::{FnAbiOf, LayoutOf, TyAndLayout};
-use rustc_middle::ty::{self, Instance};
+use rustc_middle::ty::{self, AtomicOrdering, Instance};
 use rustc_span::Span;
 use rustc_target::asm::{InlineAsmRegClass, InlineAsmRegOrRegClass, NvptxInlineAsmRegClass};
 use rustc_target::callconv::PassMode;
@@ -75,6 +75,22 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
+    /// Writes the inputs of `inout` operands to their outputs, as an assembly without instructions
+    /// does. Operands that are only outputs are unspecified, so they become zero.
+    fn keep_inputs(&mut self, operands: &[InlineAsmOperandRef<'tcx, Self>]) {
+        self.write_zeros(operands);
+        for operand in operands {
+            if let InlineAsmOperandRef::InOut {
+                in_value,
+                out_place: Some(place),
+                ..
+            } = operand
+            {
+                in_value.val.store(self, *place);
+            }
+        }
+    }
+
     fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
         let layout = place.layout;
         let int = self.int(layout.size.bits());
@@ -114,6 +130,10 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         if self.cx.host && !tool_attributes::has(self.tcx, instance.def_id(), "asm") {
             if queries_features(template) {
                 self.write_zeros(operands);
+            } else if is_comment(template) {
+                self.keep_inputs(operands);
+                let order = AtomicOrdering::SeqCst;
+                self.atomic_fence(order, SynchronizationScope::SingleThread);
             } else {
                 self.unsupported("inline assembly for the host");
             }
@@ -505,6 +525,22 @@ fn queries_features(template: &[InlineAsmTemplatePiece]) -> bool {
     template.iter().any(|piece| match piece {
         InlineAsmTemplatePiece::String(text) => text.contains("cpuid") || text.contains("xgetbv"),
         InlineAsmTemplatePiece::Placeholder { .. } => false,
+    })
+}
+
+/// Returns whether an assembly template is empty or a comment. Crates use such assembly to keep
+/// LLVM from certain optimizations for the host.
+fn is_comment(template: &[InlineAsmTemplatePiece]) -> bool {
+    let text: String = (template.iter())
+        .map(|piece| match piece {
+            InlineAsmTemplatePiece::String(text) => text,
+            InlineAsmTemplatePiece::Placeholder { .. } => "",
+        })
+        .collect();
+    text.lines().all(|line| {
+        let line = line.trim();
+        let inside = line.strip_prefix("/*").and_then(|it| it.strip_suffix("*/"));
+        line.is_empty() || line.starts_with('#') || inside.is_some_and(|it| !it.contains("*/"))
     })
 }
 

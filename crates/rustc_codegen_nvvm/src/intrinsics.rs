@@ -302,9 +302,12 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
     /// Handles an x86 instruction in a single-source program. An instruction of the x86-64 baseline
-    /// is an error. Any other is guarded by feature detection, which finds no features on the
-    /// device, so it traps.
-    fn intrinsic_of_x86(&mut self, name: &str, ret: Type) -> Value {
+    /// without an equivalent is an error. Any other is guarded by feature detection, which finds no
+    /// features on the device, so it traps.
+    fn intrinsic_of_x86(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
+        if let Some(value) = self.sse(name, ret, args) {
+            return value;
+        }
         let baseline = ["sse.", "sse2."].iter().any(|set| name.starts_with(set));
         match name {
             "sse2.pause" | "xgetbv" => {}
@@ -479,7 +482,7 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         }
         let name = self.tcx.symbol_name(instance).name;
         if let Some(host) = name.strip_prefix("llvm.x86.") {
-            return self.intrinsic_of_x86(host, ret);
+            return self.intrinsic_of_x86(host, ret, &values);
         }
         if let Some(template) = device_functions::intrinsic_as_ptx(name) {
             // A constant barrier number must be an immediate in PTX: with a register, ptxas

@@ -67,6 +67,7 @@ mod rlib;
 mod simd;
 mod single_source;
 mod small_copies;
+mod sse;
 mod threading;
 mod tool_attributes;
 mod types;

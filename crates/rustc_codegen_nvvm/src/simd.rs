@@ -32,7 +32,7 @@ fn lane(ty: Ty<'_>) -> Lane {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    fn lanes(&mut self, vector: Value) -> Vec<Value> {
+    pub(crate) fn lanes(&mut self, vector: Value) -> Vec<Value> {
         let ty = self.val_ty(vector);
         let count = self.vector_length(ty);
         (0..count)
@@ -43,7 +43,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             .collect()
     }
 
-    fn vector_of(&mut self, lanes: &[Value]) -> Value {
+    pub(crate) fn vector_of(&mut self, lanes: &[Value]) -> Value {
         self.ir(|b| {
             let element = b.module.ty(lanes[0]);
             let ty = b.module.types.vector(element, lanes.len() as u32);
