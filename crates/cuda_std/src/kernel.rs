@@ -132,6 +132,12 @@ impl<T: Copy> KernelParam for T {}
 #[inline(always)]
 pub const fn check_param<T: KernelParam>() {}
 
+/// Like [`check_param`], for a type parameter. rustc suggests to add the bound that is missing, which
+/// should be `Copy`.
+#[doc(hidden)]
+#[inline(always)]
+pub const fn copied_to_every_thread<T: Copy>() {}
+
 /// Like [`check_param`], for a type without a name. It takes a function, because rustc would suggest
 /// to borrow a value.
 #[doc(hidden)]

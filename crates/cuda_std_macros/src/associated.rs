@@ -57,13 +57,11 @@ fn items(mut function: ItemFn, section: &str) -> TokenStream {
     let args = args(&function);
     let checks = function.sig.inputs.iter().map(|input| {
         let ty = match input {
-            FnArg::Receiver(receiver) => quote_spanned!(receiver.span()=> Self),
-            FnArg::Typed(typed) => {
-                let ty = &typed.ty;
-                quote!(#ty)
-            }
+            FnArg::Receiver(receiver) => syn::parse_quote_spanned!(receiver.span()=> Self),
+            FnArg::Typed(typed) => (*typed.ty).clone(),
         };
-        quote_spanned!(ty.span()=> const { ::cuda_std::kernel::check_param::<#ty>() };)
+        let check = crate::kernel::check_of_type(&function.sig, &ty);
+        quote_spanned!(ty.span()=> const { #check::<#ty>() };)
     });
     let block = &function.block;
     *function.block = syn::parse_quote!({ #(#checks)* #block });

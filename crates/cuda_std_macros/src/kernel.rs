@@ -593,6 +593,14 @@ fn calls(function: &TokenStream, arguments: &[Argument<'_>], is_unsafe: bool) ->
         .collect()
 }
 
+/// Returns the function that compiles only if a parameter's type is `Copy`.
+pub fn check_of_type(signature: &Signature, ty: &Type) -> TokenStream {
+    match crate::generic::is_type_parameter(signature, ty) {
+        true => quote_spanned!(ty.span()=> ::cuda_std::kernel::copied_to_every_thread),
+        false => quote_spanned!(ty.span()=> ::cuda_std::kernel::check_param),
+    }
+}
+
 /// Returns an item that compiles only if all parameters' types are `Copy`. It has `impl` types as the
 /// user wrote them, because an error names them.
 fn check_of_types(signature: &Signature, written: &crate::generic::Written) -> TokenStream {
@@ -615,9 +623,8 @@ fn check_of_types(signature: &Signature, written: &crate::generic::Written) -> T
                 impls.push(quote!(#cfgs #name: #ty));
             }
             None => {
-                calls.push(
-                    quote_spanned!(ty.span()=> #cfgs ::cuda_std::kernel::check_param::<#ty>();),
-                );
+                let check = check_of_type(signature, ty);
+                calls.push(quote_spanned!(ty.span()=> #cfgs #check::<#ty>();));
                 types.push(quote!(#cfgs #ty));
             }
         }

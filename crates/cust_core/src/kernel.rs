@@ -467,6 +467,7 @@ unsafe impl<T: DeviceCopy> Pass for HostValueMut<'_, T> {
 
 // SAFETY: the value is copied to the device and back, and only the launch accesses it until it
 // completes. The atomic type has the same size, alignment and values.
+#[diagnostic::do_not_recommend]
 unsafe impl<'h: 'p, 'p, T: DeviceCopy, A: Atomic<Value = T>> Argument<Reference<'p, A>>
     for &'h mut T
 {
@@ -570,6 +571,7 @@ host_arguments! {
 }
 
 // SAFETY: the bytes are copied, and the copy exists until the launch completes.
+#[diagnostic::do_not_recommend]
 unsafe impl<'h: 'p, 'p> Argument<&'p str> for &'h str {
     type Passed = HostSlice<'h, u8>;
 
@@ -581,6 +583,7 @@ unsafe impl<'h: 'p, 'p> Argument<&'p str> for &'h str {
 
 // SAFETY: as above.
 #[cfg(not(target_arch = "nvptx64"))]
+#[diagnostic::do_not_recommend]
 unsafe impl<'h: 'p, 'p> Argument<&'p str> for &'h alloc::string::String {
     type Passed = HostSlice<'h, u8>;
 

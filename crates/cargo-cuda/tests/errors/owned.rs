@@ -22,4 +22,11 @@ fn iterated(values: impl Iterator<Item = u32>, mut to: PerThread<u32>) {
     to.own().zip(values).for_each(|((_, to), value)| *to = value);
 }
 
+#[kernel]
+fn map<F: Fn(u32) -> u32>(f: F, mut to: PerThread<u32>) {
+    //~^ ERROR the trait bound `F: Copy` is not satisfied
+    //~| HELP consider further restricting type parameter `F` with trait `Copy`
+    to.each(|_, to| *to = f(*to));
+}
+
 fn main() {}

@@ -34,6 +34,7 @@ unsafe impl Pass for PassedCondition {
 }
 
 // SAFETY: `SetsCondition` guarantees that the parameter is the handle.
+#[diagnostic::do_not_recommend]
 unsafe impl<P: SetsCondition> Argument<P> for GraphCondition {
     type Passed = PassedCondition;
 

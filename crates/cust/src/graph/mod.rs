@@ -238,6 +238,7 @@ fn passed<B: GraphMemory>(buffer: GraphBuffer<B>, wide: bool, access: Access) ->
 }
 
 // SAFETY: the graph orders its nodes so that no other node writes the buffer concurrently.
+#[diagnostic::do_not_recommend]
 unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<&[T]> for Reading<B> {
     type Passed = PassedInGraph;
 
@@ -247,6 +248,7 @@ unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<&[T]> for Readi
 }
 
 // SAFETY: as above.
+#[diagnostic::do_not_recommend]
 unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<Reference<'_, [T]>>
     for Reading<B>
 {
@@ -258,6 +260,7 @@ unsafe impl<B: GraphMemory<Element = T>, T: DeviceCopy> Argument<Reference<'_, [
 }
 
 // SAFETY: the graph orders its nodes so that no other node uses the buffer concurrently.
+#[diagnostic::do_not_recommend]
 unsafe impl<B: GraphMemory, P: Output<Element = B::Element>> Argument<P> for Writing<B> {
     type Passed = PassedInGraph;
 

@@ -80,21 +80,24 @@ unsafe impl Pass for Range<'_> {
 
 /// Implements `Argument` for types that are passed by reference: for parameters of type `&[T]` and
 /// `&T`, and for the output types.
+///
+/// All these types exist only for elements that are `DeviceCopy`, so an error never needs to name an
+/// element that is not. rustc's list of the types that implement `Argument` shows those of the host.
 macro_rules! arguments {
     ($([$($lifetimes:tt)*] $ty:ty => $range:ident, $kind:ident;)*) => {
         $(arguments!(@$kind [$($lifetimes)*] $ty, $range);)*
     };
     (@read [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
         arguments!(@shared [$($lifetimes)*] $ty, $range, &'p [T], Wide);
-        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide, diagnostic::do_not_recommend);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, [T]>, Wide);
     };
     (@read_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
-        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin, diagnostic::do_not_recommend);
+        arguments!(@shared [$($lifetimes)*] $ty, $range, &'p T, Thin);
         arguments!(@shared [$($lifetimes)*] $ty, $range, Reference<'p, T>, Thin);
     };
-    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident $(, $hint:meta)?) => {
+    (@shared [$($lifetimes:tt)*] $ty:ty, $range:ident, $parameter:ty, $shape:ident) => {
         // SAFETY: the referent is alive, and nothing writes to it before the work is done.
-        $(#[$hint])?
+        #[diagnostic::do_not_recommend]
         unsafe impl<'a, $($lifetimes)* 'p, T: DeviceCopy> Argument<$parameter> for $ty {
             type Passed = Range<'a>;
 
@@ -106,6 +109,7 @@ macro_rules! arguments {
     };
     (@write [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
         // SAFETY: nothing else uses the elements before the work is done.
+        #[diagnostic::do_not_recommend]
         unsafe impl<'a, $($lifetimes)* T: DeviceCopy, P: Output<Element = T>> Argument<P>
             for $ty
         {
@@ -120,6 +124,7 @@ macro_rules! arguments {
     };
     (@write_value [$($lifetimes:tt)*] $ty:ty, $range:ident) => {
         // SAFETY: nothing else uses the value before the work is done.
+        #[diagnostic::do_not_recommend]
         unsafe impl<'a, $($lifetimes)* T: DeviceCopy, P: OutputValue<Element = T>> Argument<P>
             for $ty
         {
@@ -155,7 +160,8 @@ macro_rules! pointers {
     ($($pointer:ty)*) => {
         // SAFETY: `args` is unsafe for kernels that take raw pointers: the caller guarantees that
         // the kernel's accesses are valid.
-        $(unsafe impl<T> Argument<$pointer> for DevicePointer<T> {
+        $(#[diagnostic::do_not_recommend]
+        unsafe impl<T> Argument<$pointer> for DevicePointer<T> {
             type Passed = ByValue<u64>;
 
             #[inline]

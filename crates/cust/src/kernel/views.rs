@@ -48,6 +48,7 @@ impl<'a, T: DeviceCopy> RowsMut<'a, T> {
 }
 
 // SAFETY: nothing else uses the elements before the work is done.
+#[diagnostic::do_not_recommend]
 unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsMut<'a, T> {
     type Passed = Range<'a>;
 
@@ -88,6 +89,7 @@ impl<'a, T: DeviceCopy> VolumeMut<'a, T> {
 }
 
 // SAFETY: nothing else uses the elements before the work is done.
+#[diagnostic::do_not_recommend]
 unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for VolumeMut<'a, T> {
     type Passed = Range<'a>;
 
@@ -182,6 +184,7 @@ macro_rules! shapes {
     ($($dimensions:literal: $output:ident;)*) => {$(
         // SAFETY: the elements are copied, and the copies live until the launch completes, which
         // has exclusive use of them.
+        #[diagnostic::do_not_recommend]
         unsafe impl<'a: 'p, 'p, T: DeviceCopy, P: $output<Element = T> + OutputOf<'p>> Argument<P>
             for HostShapeMut<'a, T, $dimensions>
         {
