@@ -73,6 +73,15 @@ impl Bits for i64 {
     }
 }
 
+/// The bits of a NaN that a conversion returns differ between processors.
+fn with_one_nan(vector: __m128) -> __m128 {
+    let mut lanes: [f32; 4] = unsafe { transmute(vector) };
+    if lanes[0].is_nan() {
+        lanes[0] = f32::NAN;
+    }
+    unsafe { transmute(lanes) }
+}
+
 /// Defines `NAMES` and `compute`, which calls each function with the operands `a` and `b`.
 macro_rules! functions {
     ($($operands:ident { $($function:ident)* })*) => {
@@ -88,7 +97,9 @@ macro_rules! functions {
     (doubles $function:ident $a:ident $b:ident) => { $function(doubles($a), doubles($b)).bits() };
     (of_floats $function:ident $a:ident $b:ident) => { $function(floats($a)).bits() };
     (of_doubles $function:ident $a:ident $b:ident) => { $function(doubles($a)).bits() };
-    (both $function:ident $a:ident $b:ident) => { $function(floats($a), doubles($b)).bits() };
+    (both $function:ident $a:ident $b:ident) => {
+        with_one_nan($function(floats($a), doubles($b))).bits()
+    };
 }
 
 functions! {
