@@ -195,6 +195,7 @@ fn projects_run() {
     the_examples_run(directory.path());
     statics_and_architectures(directory.path());
     kernels_are_found_where_they_are_linked(directory.path());
+    a_workspace_runs(directory.path());
     what_is_missing_is_named(directory.path());
     tools_read_what_programs_carry(directory.path());
 }
@@ -472,6 +473,120 @@ fn kernels_are_found_where_they_are_linked(directory: &Path) {
     let printed = on_emulator_with(&optimized, &target, &["run"], &[TWO_ARCHS]);
     // Of two crates, for two architectures each, PTX and machine code.
     assert!(printed.contains("optimized: 8 images"), "{printed}");
+}
+
+/// A workspace whose default member launches kernels of other packages: under strict lints, of a
+/// build script, of a procedural macro, and of two versions of one package outside of the workspace.
+fn a_workspace_runs(directory: &Path) {
+    let root = directory.join("workspace");
+    let library = |name: &str| {
+        let path = repository().join("crates").join(name);
+        format!("{name} = {{ path = {path:?} }}\n")
+    };
+    let manifest = |name: &str, edition: u32, more: &str| {
+        format!(
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n{more}"
+        )
+    };
+    let version = |version: &str| {
+        format!(
+            "[package]\nname = \"version\"\nversion = \"{version}\"\nedition = \"2021\"\n\
+             [dependencies]\n{}",
+            library("cuda_std")
+        )
+    };
+    let workspace = format!(
+        "[workspace]\nmembers = [\"app\", \"kernels\", \"generated\", \"macros\"]\n\
+         default-members = [\"app\"]\nresolver = \"3\"\n{PROFILE}\
+         [workspace.dependencies]\n{}{}",
+        library("cuda_std"),
+        library("cust")
+    );
+    let app = manifest(
+        "app",
+        2024,
+        "[features]\ndefault = [\"extra\"]\nextra = []\n\
+         [[bin]]\nname = \"app\"\npath = \"src/main.rs\"\nrequired-features = [\"cust\"]\n\
+         [dependencies]\ncuda_std.workspace = true\n\
+         cust = { workspace = true, optional = true }\n\
+         generated = { path = \"../generated\" }\nkernels = { path = \"../kernels\" }\n\
+         old = { path = \"../../version-1\", package = \"version\" }\n\
+         new = { path = \"../../version-2\", package = \"version\" }\n",
+    );
+    let generated = manifest(
+        "generated",
+        2024,
+        "[dependencies]\ncuda_std.workspace = true\nmacros = { path = \"../macros\" }\n",
+    );
+    let kernels = manifest(
+        "kernels",
+        2021,
+        "[dependencies]\ncuda_std.workspace = true\n",
+    );
+    for (file, text) in [
+        ("Cargo.toml", &*workspace),
+        ("app/Cargo.toml", &app),
+        ("app/src/main.rs", include_str!("programs/workspace/app.rs")),
+        ("generated/Cargo.toml", &generated),
+        (
+            "generated/build.rs",
+            include_str!("programs/workspace/build.rs"),
+        ),
+        (
+            "generated/src/lib.rs",
+            include_str!("programs/workspace/generated.rs"),
+        ),
+        ("kernels/Cargo.toml", &kernels),
+        (
+            "kernels/src/lib.rs",
+            include_str!("programs/workspace/kernels.rs"),
+        ),
+        (
+            "macros/Cargo.toml",
+            &manifest("macros", 2021, "[lib]\nproc-macro = true\n"),
+        ),
+        (
+            "macros/src/lib.rs",
+            include_str!("programs/workspace/macros.rs"),
+        ),
+        ("../version-1/Cargo.toml", &version("1.0.0")),
+        (
+            "../version-1/src/lib.rs",
+            include_str!("programs/workspace/version.rs"),
+        ),
+        ("../version-2/Cargo.toml", &version("2.0.0")),
+        (
+            "../version-2/src/lib.rs",
+            include_str!("programs/workspace/version.rs"),
+        ),
+    ] {
+        let path = root.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let cargo = |arguments: &[&str]| on_emulator(&root, &directory.join("target"), arguments);
+    for (arguments, own) in [
+        (
+            &["run", "--no-default-features", "--features=cust"][..],
+            11_111,
+        ),
+        (&["run", "--all-features"], 111_111),
+    ] {
+        let printed = cargo(arguments);
+        let expected = format!(
+            "own: {:?}\nmacros and closures: [9, 9, 9]\npackages: {:?}\n",
+            [own; 3], [1_101_311; 3]
+        );
+        assert!(printed.contains(&expected), "{arguments:?}: {printed}");
+    }
+    let printed = cargo(&["run"]);
+    let expected = "target `app` in package `app` requires the features: `cust`";
+    assert!(printed.contains(expected), "{printed}");
+    let printed = cargo(&["clippy", "--package=kernels"]);
+    assert!(
+        printed.contains("Finished") && !printed.contains("warning"),
+        "{printed}"
+    );
 }
 
 /// The commands that read device code, on the projects that are built.
