@@ -35,9 +35,11 @@ programs! {
     launch_costs
     lengths
     loans
+    logs
     nearest
     pi
     ray
+    spectrogram
     sums
     terrain
     words

@@ -1,0 +1,98 @@
+//! A spectrogram: the spectra of the parts of a signal, each multiplied by a window.
+//! `spectrogram_cpu` with a kernel.
+use cuda_std::PerRow;
+use cuda_std::prelude::*;
+use cust::prelude::*;
+use num_complex::{Complex, Complex32};
+use std::f32::consts::TAU;
+
+/// The number of samples of a part.
+const SIZE: usize = 64;
+
+trait Window {
+    fn at(&self, x: f32) -> f32;
+}
+
+struct Hann;
+
+struct Gauss {
+    sigma: f32,
+}
+
+impl Window for Hann {
+    fn at(&self, x: f32) -> f32 {
+        0.5 - 0.5 * (TAU * x).cos()
+    }
+}
+
+impl Window for Gauss {
+    fn at(&self, x: f32) -> f32 {
+        (-0.5 * ((x - 0.5) / self.sigma).powi(2)).exp()
+    }
+}
+
+fn fft(x: &mut [Complex32]) {
+    let n = x.len();
+    if n == 1 {
+        return;
+    }
+    let (mut even, mut odd): (Vec<_>, Vec<_>) = x.chunks(2).map(|pair| (pair[0], pair[1])).unzip();
+    fft(&mut even);
+    fft(&mut odd);
+    for k in 0..n / 2 {
+        let turned = Complex::from_polar(1.0, -TAU * k as f32 / n as f32) * odd[k];
+        x[k] = even[k] + turned;
+        x[k + n / 2] = even[k] - turned;
+    }
+}
+
+fn spectrum(samples: &[f32], window: &dyn Window, powers: &mut [f32]) {
+    let n = samples.len();
+    let mut x: Vec<Complex32> = (samples.iter().enumerate())
+        .map(|(i, sample)| Complex::new(sample * window.at(i as f32 / n as f32), 0.0))
+        .collect();
+    fft(&mut x);
+    for (power, x) in powers.iter_mut().zip(x) {
+        *power = x.norm_sqr();
+    }
+}
+
+#[kernel]
+fn spectra(samples: &[f32], sigma: Option<f32>, mut powers: PerRow<f32>) {
+    let gauss = sigma.map(|sigma| Gauss { sigma });
+    let window: &dyn Window = match &gauss {
+        Some(gauss) => gauss,
+        None => &Hann,
+    };
+    powers.each(|i, powers| spectrum(&samples[i * SIZE..][..SIZE], window, powers));
+}
+
+fn spectrogram(samples: &[f32], sigma: Option<f32>) -> CudaResult<Vec<f32>> {
+    let mut powers = vec![0.0; samples.len() / 2];
+    let rows = powers.rows_mut(SIZE / 2);
+    cust::launch((1, 32), spectra::args(samples, sigma, rows))?;
+    Ok(powers)
+}
+
+fn main() -> CudaResult<()> {
+    cust::init_auto()?;
+    let chirp = |i| (i as f32 * 0.1).sin() + (i as f32 * i as f32 * 1e-3).sin();
+    let samples: Vec<f32> = (0..1024).map(chirp).collect();
+    for sigma in [None, Some(0.2)] {
+        let powers = spectrogram(&samples, sigma)?;
+        for (powers, samples) in powers.chunks(SIZE / 2).zip(samples.chunks(SIZE)) {
+            let mut expected = [0.0; SIZE / 2];
+            match sigma {
+                Some(sigma) => spectrum(samples, &Gauss { sigma }, &mut expected),
+                None => spectrum(samples, &Hann, &mut expected),
+            }
+            for (power, expected) in powers.iter().zip(expected) {
+                assert!((power - expected).abs() < 1e-3, "{power} and {expected}");
+            }
+        }
+        let strongest = (powers.chunks(SIZE / 2))
+            .map(|powers| (0..SIZE / 2).max_by(|&a, &b| powers[a].total_cmp(&powers[b])));
+        println!("{:?}", strongest.collect::<Vec<_>>());
+    }
+    Ok(())
+}
