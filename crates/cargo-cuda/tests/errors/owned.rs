@@ -29,4 +29,15 @@ fn map<F: Fn(u32) -> u32>(f: F, mut to: PerThread<u32>) {
     to.each(|_, to| *to = f(*to));
 }
 
+struct Filter;
+
+impl Filter {
+    #[kernel(associated)]
+    fn apply(f: impl Fn(u32) -> u32, mut to: PerThread<u32>) {
+        //~^ ERROR the trait bound `Impl0: Copy` is not satisfied
+        //~| HELP consider further restricting type parameter `Impl0` with trait `Copy`
+        to.each(|_, to| *to = f(*to));
+    }
+}
+
 fn main() {}
