@@ -2,7 +2,7 @@
 use rayon::prelude::*;
 use serde::Deserialize;
 
-const LOG: &str = r#"{"level":"info","service":"web","latency":0.25,"tags":["a","bc"]}
+static LOG: &str = r#"{"level":"info","service":"web","latency":0.25,"tags":["a","bc"]}
 {"level":"warn","service":"db","latency":1.5e-3}
 
 {"level":"error","service":"cache","latency":12,"extra":{"deep":[1,2,{"x":null}]}}
