@@ -610,6 +610,17 @@ impl Module {
         value
     }
 
+    /// Inserts an instruction before a block's terminator, with the terminator's location.
+    pub(crate) fn insert_at_end(&mut self, block: Block, ty: Type, kind: InstKind) -> Value {
+        let terminator = self.terminator(block).and_then(|inst| self.inst(inst));
+        let loc = terminator.and_then(|data| data.loc);
+        let inst = self.push_inst(block, ty, kind, loc);
+        let insts = &mut self.block_mut(block).insts;
+        let last = insts.len() - 1;
+        insts.swap(last - 1, last);
+        inst
+    }
+
     // Debug information.
 
     /// Interns a debug information node.

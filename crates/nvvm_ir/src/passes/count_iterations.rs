@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::flow::Flow;
 use crate::inst::{BinOp, Flags, InstKind, IntPred};
 use crate::module::Module;
-use crate::types::Type;
 use crate::value::{Block, Const, Func, Value};
 
 /// Lets loops over slices end by the number of their iterations.
@@ -114,7 +113,7 @@ impl Latch {
                 rhs: one,
                 flags,
             };
-            let next = self.push(module, int, sum);
+            let next = module.insert_at_end(self.block, int, sum);
             if let Some(data) = module.inst_mut(counter) {
                 data.kind = InstKind::Phi(vec![(zero, self.before), (next, self.block)]);
             }
@@ -126,7 +125,7 @@ impl Latch {
             rhs: self.count,
         };
         let truth = module.types.int(1);
-        let ends = self.push(module, truth, compared);
+        let ends = module.insert_at_end(self.block, truth, compared);
         let terminator = module.terminator(self.block);
         if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst))
             && let InstKind::CondBr { cond, .. } = &mut data.kind
@@ -162,19 +161,6 @@ impl Latch {
             let counts = lhs == phi && is_one(rhs) || rhs == phi && is_one(lhs);
             (is_zero && counts && module.ty(phi) == module.ty(self.count)).then_some(next)
         })
-    }
-
-    /// Inserts an instruction before the terminator.
-    fn push(&self, module: &mut Module, ty: Type, kind: InstKind) -> Value {
-        let terminator = module
-            .terminator(self.block)
-            .and_then(|inst| module.inst(inst));
-        let loc = terminator.and_then(|data| data.loc);
-        let inst = module.push_inst(self.block, ty, kind, loc);
-        let insts = &mut module.block_mut(self.block).insts;
-        let last = insts.len() - 1;
-        insts.swap(last - 1, last);
-        inst
     }
 }
 

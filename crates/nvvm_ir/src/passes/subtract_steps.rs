@@ -7,7 +7,6 @@ use crate::flow::Flow;
 use crate::inst::{BinOp, Callee, CastOp, Flags, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
-use crate::types::Type;
 use crate::value::{Block, Const, Func, Value};
 
 /// Lets loops over `(start..end).step_by(step)` end without a division.
@@ -269,28 +268,26 @@ impl Function<'_> {
         };
         let ty = module.ty(end);
         let none = module.const_int(ty, 0);
-        let has_step = insert(module, looped.before, |module| {
-            let truth = module.types.int(1);
-            let (pred, lhs, rhs) = (IntPred::Uge, end, count.step);
-            (truth, InstKind::ICmp { pred, lhs, rhs })
-        });
-        let rest = insert(module, looped.before, |_| {
-            let subtract = InstKind::Bin {
-                op: BinOp::Sub,
-                lhs: end,
-                rhs: count.step,
-                flags: Flags::default(),
-            };
-            (ty, subtract)
-        });
-        let bound = insert(module, looped.before, |_| {
-            let select = InstKind::Select {
-                cond: has_step,
-                then: rest,
-                otherwise: none,
-            };
-            (ty, select)
-        });
+        let truth = module.types.int(1);
+        let has_step = InstKind::ICmp {
+            pred: IntPred::Uge,
+            lhs: end,
+            rhs: count.step,
+        };
+        let has_step = module.insert_at_end(looped.before, truth, has_step);
+        let rest = InstKind::Bin {
+            op: BinOp::Sub,
+            lhs: end,
+            rhs: count.step,
+            flags: Flags::default(),
+        };
+        let rest = module.insert_at_end(looped.before, ty, rest);
+        let bound = InstKind::Select {
+            cond: has_step,
+            then: rest,
+            otherwise: none,
+        };
+        let bound = module.insert_at_end(looped.before, ty, bound);
         let pred = match ends_at_zero {
             true => IntPred::Uge,
             false => IntPred::Ult,
@@ -340,22 +337,6 @@ impl Function<'_> {
         }
         changed
     }
-}
-
-/// Inserts an instruction before a block's terminator.
-fn insert(
-    module: &mut Module,
-    block: Block,
-    inst: impl FnOnce(&mut Module) -> (Type, InstKind),
-) -> Value {
-    let (ty, kind) = inst(module);
-    let terminator = module.terminator(block).and_then(|it| module.inst(it));
-    let loc = terminator.and_then(|data| data.loc);
-    let inst = module.push_inst(block, ty, kind, loc);
-    let insts = &mut module.block_mut(block).insts;
-    let last = insts.len() - 1;
-    insts.swap(last - 1, last);
-    inst
 }
 
 fn compare(module: &mut Module, inst: Value, pred: IntPred, lhs: Value, rhs: Value) {
