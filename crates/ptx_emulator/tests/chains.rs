@@ -5,6 +5,7 @@ mod common;
 
 use std::fmt::Write as _;
 
+use common::generator::{Code, Generator, settings};
 use common::{Device, Params, before_and_after};
 use fastrand::Rng;
 
@@ -26,20 +27,25 @@ const PANIC: &str = "
 /// three numbers.
 struct Text<'r> {
     rng: &'r mut Rng,
-    body: String,
-    panics: String,
-    count: u32,
+    code: Code,
     /// The 64-bit registers with numbers.
     values: Vec<String>,
     /// The 32-bit ones.
     words: Vec<String>,
 }
 
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
+}
+
 impl<'r> Text<'r> {
     fn new(rng: &'r mut Rng) -> Text<'r> {
         let mut text = Text {
             rng,
-            body: "
+            code: Code {
+                body: "
                 ld.param.u64 %base_xs, [k_param_0];
                 cvta.to.global.u64 %xs, %base_xs;
                 ld.param.u64 %xs_len, [k_param_1];
@@ -55,9 +61,10 @@ impl<'r> Text<'r> {
                 ld.param.u64 %b, [k_param_6];
                 ld.param.u64 %c, [k_param_7];
                 "
-            .to_owned(),
-            panics: String::new(),
-            count: 1,
+                .to_owned(),
+                count: 1,
+                ..Code::default()
+            },
             values: ["%xs_len", "%ys_len", "%a", "%b", "%c"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -74,17 +81,6 @@ impl<'r> Text<'r> {
             text.values.push(masked);
         }
         text
-    }
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        self.count += 1;
-        let result = format!("{prefix}{}", self.count);
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
     }
 
     /// Returns one of the values, mostly one of the last.
@@ -217,12 +213,12 @@ impl<'r> Text<'r> {
 
     /// Emits a check that panics unless a predicate has a value.
     fn check(&mut self, predicate: &str, passes: bool) {
-        self.count += 1;
-        let place = self.count;
+        self.code.count += 1;
+        let place = self.code.count;
         let not = if passes { "!" } else { "" };
         self.line(&format!("@{not}{predicate} bra $P{place};"));
         let _ = writeln!(
-            self.panics,
+            self.code.panics,
             "$P{place}: {{
                 .param .b64 a;
                 st.param.b64 [a], %out;
@@ -276,7 +272,7 @@ impl<'r> Text<'r> {
         let params: Vec<String> = (0..8)
             .map(|index| format!(".param .u64 k_param_{index}"))
             .collect();
-        let count = self.count + 1;
+        let count = self.code.count + 1;
         format!(
             "
                 .version 8.7
@@ -296,8 +292,8 @@ impl<'r> Text<'r> {
                 }}
                 ",
             params.join(", "),
-            self.body,
-            self.panics
+            self.code.body,
+            self.code.panics
         )
     }
 }
@@ -325,8 +321,8 @@ fn kernel(rng: &mut Rng) -> String {
             // A store that only some threads execute.
             _ => {
                 let p = text.comparison();
-                text.count += 1;
-                let skip = text.count;
+                text.code.count += 1;
+                let skip = text.code.count;
                 let value = text.value();
                 text.line(&format!(
                     "@{p} bra $S{skip};\n    st.global.u64 [%out], {value};\n$S{skip}:"
@@ -360,8 +356,7 @@ fn run(text: &str, slices: [&[u32]; 2], numbers: [u64; 3]) -> (Vec<u64>, Option<
 
 #[test]
 fn optimized_chains_have_the_same_results() {
-    let of = |name: &str| -> Option<u64> { std::env::var(name).ok()?.parse().ok() };
-    let (seed, kernels) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let (seed, kernels) = settings(300);
     let (mut changed, mut early) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

@@ -6,26 +6,10 @@
 
 mod common;
 
-use std::fmt::Write;
-
+use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Kernels, Parameter, Purpose, Slice, stack};
-
-/// Writes its arguments to the thread's report and exits the thread.
-const PANIC: &str = "
-    .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
-        .reg .b64 %rd<5>;
-        ld.param.u64 %rd1, [to];
-        ld.param.u64 %rd2, [index];
-        ld.param.u64 %rd3, [len];
-        ld.param.u64 %rd4, [place];
-        st.global.u64 [%rd1], %rd2;
-        st.global.u64 [%rd1+8], %rd3;
-        st.global.u64 [%rd1+16], %rd4;
-        exit;
-    }
-    ";
 
 /// The parameters: two slices, of which the second is the output, the reports, and three numbers.
 const PARAMS: [&str; 8] = ["xs", "xs_len", "out", "out_len", "report", "n", "m", "k"];
@@ -42,22 +26,17 @@ struct Text<'r> {
     structured: bool,
     /// The number of loops around the instruction.
     depth: u32,
-    body: String,
-    panics: String,
-    count: u32,
+    code: Code,
     blocks: usize,
 }
 
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
+}
+
 impl Text<'_> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn register(&mut self, prefix: &str) -> String {
-        self.count += 1;
-        format!("{prefix}{}", self.count)
-    }
-
     fn pick(&mut self, all: &[&str]) -> String {
         all[self.rng.usize(..all.len())].to_owned()
     }
@@ -242,7 +221,7 @@ impl Text<'_> {
     fn access(&mut self) {
         let index = self.wide();
         let slice = self.pick(&["%xs", "%xs", "%out"]);
-        let (p, n) = (self.register("%p"), self.count);
+        let (p, n) = (self.register("%p"), self.code.count);
         let panics = self.rng.u32(..3) > 0;
         let target = if panics {
             format!("$P{n}")
@@ -256,23 +235,7 @@ impl Text<'_> {
         };
         self.line(&format!("{compare} bra {target};"));
         if panics {
-            let _ = writeln!(
-                self.panics,
-                "
-                    $P{n}:
-                    {{
-                        .param .b64 a;
-                        st.param.b64 [a], %own_report;
-                        .param .b64 b;
-                        st.param.b64 [b], {index};
-                        .param .b64 c;
-                        st.param.b64 [c], {slice}_len;
-                        .param .b64 d;
-                        st.param.b64 [d], {n};
-                        call.uni panic, (a, b, c, d);
-                    }}
-                    "
-            );
+            self.add_panic("panic", "%own_report", n, &index, &format!("{slice}_len"));
         }
         let [bytes, at] = [self.register("%rd"), self.register("%rd")];
         self.line(&format!(
@@ -353,7 +316,7 @@ impl Text<'_> {
         let registers: Vec<String> = (PARAMS.iter())
             .map(|name| format!(".reg .b64 %{name};"))
             .collect();
-        let count = self.count + 1;
+        let count = self.code.count + 1;
         format!(
             "
                 .version 8.7
@@ -376,8 +339,8 @@ impl Text<'_> {
                 ",
             params.join(", "),
             registers.join(" "),
-            self.body,
-            self.panics
+            self.code.body,
+            self.code.panics
         )
     }
 }
@@ -388,9 +351,7 @@ fn kernel(rng: &mut Rng) -> String {
         rng,
         structured,
         depth: 0,
-        body: String::new(),
-        panics: String::new(),
-        count: 0,
+        code: Code::default(),
         blocks,
     };
     for (index, name) in PARAMS.iter().enumerate() {
@@ -487,8 +448,7 @@ fn run(text: &str, xs: &[u32], out: usize, numbers: [u64; 3]) -> (Vec<u32>, Vec<
 
 #[test]
 fn any_control_flow_is_preserved() {
-    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let (seed, kernels): (Option<u64>, u64) = (of("SEED"), of("COUNT").unwrap_or(700));
+    let (seed, kernels) = settings(700);
     let (mut changed, mut copied) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

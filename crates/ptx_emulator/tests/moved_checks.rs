@@ -3,26 +3,10 @@
 
 mod common;
 
-use std::fmt::Write;
-
+use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Purpose, Slice, stack};
-
-/// Writes its arguments and exits the thread. The code after a call is unreachable.
-const PANIC: &str = "
-    .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
-        .reg .b64 %rd<5>;
-        ld.param.u64 %rd1, [to];
-        ld.param.u64 %rd2, [index];
-        ld.param.u64 %rd3, [len];
-        ld.param.u64 %rd4, [place];
-        st.global.u64 [%rd1], %rd2;
-        st.global.u64 [%rd1+8], %rd3;
-        st.global.u64 [%rd1+16], %rd4;
-        exit;
-    }
-    ";
 
 /// The kernel's parameters. The first three pairs are slices of `u32`.
 const PARAMS: [&str; 11] = [
@@ -33,9 +17,13 @@ const PARAMS: [&str; 11] = [
 /// The text of a generated kernel.
 struct Text<'r> {
     rng: &'r mut Rng,
-    body: String,
-    panics: String,
-    count: u32,
+    code: Code,
+}
+
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
 }
 
 impl<'r> Text<'r> {
@@ -43,9 +31,10 @@ impl<'r> Text<'r> {
     fn new(rng: &'r mut Rng) -> Text<'r> {
         let mut text = Text {
             rng,
-            body: String::new(),
-            panics: String::new(),
-            count: 10,
+            code: Code {
+                count: 10,
+                ..Code::default()
+            },
         };
         for name in PARAMS {
             text.line(&format!("ld.param.u64 %{name}, [k_param_{}];", param(name)));
@@ -56,27 +45,11 @@ impl<'r> Text<'r> {
         text
     }
 
-    /// Returns a new register: the prefix and a number.
-    fn register(&mut self, prefix: &str) -> String {
-        self.count += 1;
-        format!("{prefix}{}", self.count)
-    }
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        let result = self.register(prefix);
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
-    }
-
     /// Emits a branch to a panic unless `index < len`, in one of the forms that compilers use.
     fn check(&mut self, index: &str, len: &str) {
         let p = self.register("%p");
-        self.count += 1;
-        let n = self.count;
+        self.code.count += 1;
+        let n = self.code.count;
         let mut index = index;
         if self.rng.u32(..4) == 0 {
             // Checks of unrolled iterations share a register.
@@ -103,8 +76,8 @@ impl<'r> Text<'r> {
     /// Emits a branch to a panic unless `start <= len`.
     fn check_at_most(&mut self, start: &str, len: &str) {
         let p = self.register("%p");
-        self.count += 1;
-        let n = self.count;
+        self.code.count += 1;
+        let n = self.code.count;
         match self.rng.u32(..3) {
             0 => self.line(&format!(
                 "setp.gt.u64 {p}, {start}, {len};\n    @{p} bra $P{n};"
@@ -121,24 +94,7 @@ impl<'r> Text<'r> {
 
     /// Adds a panic, to which a check branches.
     fn panic(&mut self, n: u32, index: &str, len: &str) {
-        let place = n;
-        let _ = writeln!(
-            self.panics,
-            "
-                $P{n}:
-                {{
-                    .param .b64 a;
-                    st.param.b64 [a], %report;
-                    .param .b64 b;
-                    st.param.b64 [b], {index};
-                    .param .b64 c;
-                    st.param.b64 [c], {len};
-                    .param .b64 d;
-                    st.param.b64 [d], {place};
-                    call.uni panic, (a, b, c, d);
-                }}
-                "
-        );
+        self.add_panic("panic", "%report", n, &index, len);
     }
 
     /// Returns the module with the kernel. `words` are further 32-bit registers besides `%acc`.
@@ -149,7 +105,7 @@ impl<'r> Text<'r> {
         let registers: Vec<String> = (PARAMS.iter())
             .map(|name| format!(".reg .b64 %{name};"))
             .collect();
-        let count = self.count + 1;
+        let count = self.code.count + 1;
         let words = match words {
             "" => "%acc".to_owned(),
             words => format!("%acc, {words}"),
@@ -176,8 +132,8 @@ impl<'r> Text<'r> {
                 ",
             params.join(", "),
             registers.join(" "),
-            self.body,
-            self.panics
+            self.code.body,
+            self.code.panics
         )
     }
 
@@ -547,15 +503,9 @@ fn finished(text: &str) -> (String, String) {
     )
 }
 
-/// Returns the seed to repeat, if there is one, and the number of kernels: `SEED` and `COUNT`.
-fn settings() -> (Option<u64>, u64) {
-    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
-    (of("SEED"), of("COUNT").unwrap_or(300))
-}
-
 #[test]
 fn moved_checks_change_nothing() {
-    let (seed, kernels) = settings();
+    let (seed, kernels) = settings(300);
     let mut changed = 0;
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
@@ -679,8 +629,8 @@ impl Text<'_> {
                         self.op("%r", "cvt.u32.u64", &value),
                         self.op("%r", "cvt.u32.u64", &quotient),
                     );
-                    self.count += 1;
-                    let label = self.count;
+                    self.code.count += 1;
+                    let label = self.code.count;
                     self.line(&format!("@{p} bra $D{label};"));
                     self.line(&format!("div.u64 {quotient}, {value}, {quotient};"));
                     self.line(&format!("bra.uni $E{label};\n$D{label}:"));
@@ -745,8 +695,8 @@ impl Text<'_> {
                     // A join of two values.
                     let joined = self.op("%rd", "mov.u64", &value);
                     let p = self.op("%p", "setp.lt.u64", &format!("{value}, {constant}"));
-                    self.count += 1;
-                    let label = self.count;
+                    self.code.count += 1;
+                    let label = self.code.count;
                     self.line(&format!("@{p} bra $J{label};"));
                     self.line(&format!(
                         "sub.s64 {joined}, {value}, {constant};\n$J{label}:"
@@ -1144,7 +1094,7 @@ fn grid_stride(rng: &mut Rng) -> String {
 
 #[test]
 fn specialized_kernels_change_nothing() {
-    let (seed, kernels) = settings();
+    let (seed, kernels) = settings(300);
     let (mut changed, mut narrowed) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
@@ -1295,7 +1245,7 @@ fn invariants(rng: &mut Rng) -> String {
 
 #[test]
 fn sunk_values_change_nothing() {
-    let (seed, kernels) = settings();
+    let (seed, kernels) = settings(300);
     let mut sunk = 0;
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
@@ -1400,7 +1350,7 @@ fn coordinates(rng: &mut Rng) -> (String, Option<usize>) {
 
 #[test]
 fn tested_coordinates_change_nothing() {
-    let (seed, kernels) = settings();
+    let (seed, kernels) = settings(300);
     let (mut tested, mut possible) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
@@ -1478,7 +1428,7 @@ fn elements(rng: &mut Rng) -> String {
 
 #[test]
 fn elements_of_places_change_nothing() {
-    let (seed, kernels) = settings();
+    let (seed, kernels) = settings(300);
     let (mut changed, mut removed) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

@@ -5,6 +5,7 @@ mod common;
 
 use std::fmt::Write as _;
 
+use common::generator::{Code, Generator, settings};
 use common::{Device, Params, before_and_after};
 use fastrand::Rng;
 
@@ -16,28 +17,23 @@ const SHARED: usize = 4;
 
 struct Text<'r> {
     rng: &'r mut Rng,
-    body: String,
-    count: u32,
+    code: Code,
     /// The labels at which an enclosing loop continues.
     open: Vec<String>,
     /// The counters of the enclosing loops: register, and width in bits.
     counters: Vec<(String, u32)>,
 }
 
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
+}
+
 impl Text<'_> {
     fn number(&mut self) -> u32 {
-        self.count += 1;
-        self.count
-    }
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        let result = format!("{prefix}{}", self.number());
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
+        self.code.count += 1;
+        self.code.count
     }
 
     /// Returns a 64-bit register.
@@ -216,8 +212,7 @@ impl Text<'_> {
 fn kernel(rng: &mut Rng) -> String {
     let mut text = Text {
         rng,
-        body: String::new(),
-        count: 0,
+        code: Code::default(),
         open: Vec::new(),
         counters: Vec::new(),
     };
@@ -240,7 +235,7 @@ fn kernel(rng: &mut Rng) -> String {
     let starts: String = (0..SHARED)
         .map(|index| format!("mov.u64 %w{index}, {index};\nmov.u32 %v{index}, {index};\n"))
         .collect();
-    let count = text.count + 1;
+    let count = text.code.count + 1;
     format!(
         "
             .version 8.7
@@ -268,7 +263,7 @@ fn kernel(rng: &mut Rng) -> String {
                 ret;
             }}
             ",
-        text.body
+        text.code.body
     )
 }
 
@@ -296,8 +291,7 @@ const FAILED: [u64; 1] = [688];
 
 #[test]
 fn optimized_loops_have_the_same_results() {
-    let of = |name: &str| -> Option<u64> { std::env::var(name).ok()?.parse().ok() };
-    let (seed, kernels) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let (seed, kernels) = settings(300);
     let mut changed = 0;
     let seeds: Vec<u64> = match seed {
         Some(seed) => vec![seed],

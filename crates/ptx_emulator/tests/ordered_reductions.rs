@@ -3,8 +3,7 @@
 
 mod common;
 
-use std::fmt::Write;
-
+use common::generator::{Code, Generator, settings};
 use common::{Device, Params, module};
 use fastrand::Rng;
 use ptx::{Kernels, Purpose, stack};
@@ -41,28 +40,18 @@ impl Word {
 /// The text of a reduction.
 struct Text<'r> {
     rng: &'r mut Rng,
-    body: String,
-    count: u32,
+    code: Code,
     /// Whether something may make the selections necessary.
     needed: bool,
 }
 
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
+}
+
 impl Text<'_> {
-    fn register(&mut self, prefix: &str) -> String {
-        self.count += 1;
-        format!("{prefix}{}", self.count)
-    }
-
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        let result = self.register(prefix);
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
-    }
-
     fn rarely(&mut self) -> bool {
         self.rng.u32(..40) == 0
     }
@@ -199,8 +188,7 @@ impl Text<'_> {
 fn kernel(rng: &mut Rng) -> (String, bool) {
     let mut text = Text {
         rng,
-        body: String::new(),
-        count: 0,
+        code: Code::default(),
         needed: false,
     };
     let all = [Word::B32, Word::F32, Word::B64];
@@ -251,7 +239,7 @@ fn kernel(rng: &mut Rng) -> (String, bool) {
         ret;
         ",
         4 * RESULTS,
-        text.body
+        text.code.body
     );
     let params = ".param .u64 k_param_0, .param .u32 k_param_1";
     (module("", params, &body), text.needed)
@@ -259,8 +247,7 @@ fn kernel(rng: &mut Rng) -> (String, bool) {
 
 #[test]
 fn order_of_operands_does_not_change_results() {
-    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let (seed, kernels) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let (seed, kernels) = settings(300);
     let (mut removed, mut possible) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

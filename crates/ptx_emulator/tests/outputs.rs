@@ -3,27 +3,11 @@
 
 mod common;
 
-use std::fmt::Write;
-
+use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Kernels, Parameter, Purpose, Slice, stack};
 use ptx_emulator::{LaunchConfig, launch};
-
-/// Writes its arguments to the thread's report and exits the thread.
-const PANIC: &str = "
-    .func panic (.param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place) .noreturn {
-        .reg .b64 %rd<5>;
-        ld.param.u64 %rd1, [to];
-        ld.param.u64 %rd2, [index];
-        ld.param.u64 %rd3, [len];
-        ld.param.u64 %rd4, [place];
-        st.global.u64 [%rd1], %rd2;
-        st.global.u64 [%rd1+8], %rd3;
-        st.global.u64 [%rd1+16], %rd4;
-        exit;
-    }
-    ";
 
 /// The maximum number of threads of a launch.
 const THREADS: usize = 1024;
@@ -60,34 +44,23 @@ struct Text<'r> {
     outputs: Vec<Output>,
     /// Whether the first index of a place is that among all threads of the grid.
     flat: bool,
-    body: String,
-    panics: String,
-    count: u32,
+    code: Code,
+}
+
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
 }
 
 impl Text<'_> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn register(&mut self, prefix: &str) -> String {
-        self.count += 1;
-        format!("{prefix}{}", self.count)
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        let result = self.register(prefix);
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
-    }
-
     fn pick(&mut self, all: &[&str]) -> String {
         all[self.rng.usize(..all.len())].to_owned()
     }
 
     /// Emits a branch unless `index < len`: to a panic, or to `skip`.
     fn check(&mut self, index: &str, len: &str, skip: Option<&str>) {
-        let n = self.count + 1;
+        let n = self.code.count + 1;
         let p = self.register("%p");
         let target = match skip {
             Some(skip) => skip.to_owned(),
@@ -105,23 +78,7 @@ impl Text<'_> {
             )),
         }
         if skip.is_none() {
-            let _ = writeln!(
-                self.panics,
-                "
-                    $P{n}:
-                    {{
-                        .param .b64 a;
-                        st.param.b64 [a], %own_report;
-                        .param .b64 b;
-                        st.param.b64 [b], {index};
-                        .param .b64 c;
-                        st.param.b64 [c], {len};
-                        .param .b64 d;
-                        st.param.b64 [d], {n};
-                        call.uni panic, (a, b, c, d);
-                    }}
-                    "
-            );
+            self.add_panic("panic", "%own_report", n, index, len);
         }
     }
 
@@ -456,7 +413,7 @@ impl Text<'_> {
         let registers: Vec<String> = (names.iter())
             .map(|name| format!(".reg .b64 %{name};"))
             .collect();
-        let count = self.count + 1;
+        let count = self.code.count + 1;
         format!(
             "
                 .version 8.7
@@ -476,8 +433,8 @@ impl Text<'_> {
                 ",
             params.join(", "),
             registers.join(" "),
-            self.body,
-            self.panics
+            self.code.body,
+            self.code.panics
         )
     }
 }
@@ -503,9 +460,10 @@ fn kernel(rng: &mut Rng) -> (String, Vec<Output>) {
         rng,
         outputs: outputs.clone(),
         flat: false,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
+        code: Code {
+            count: 10,
+            ..Code::default()
+        },
     };
     for (index, output) in outputs.iter().enumerate() {
         for (k, part) in ["ptr", "len", "w", "h", "d"].into_iter().enumerate() {
@@ -744,8 +702,7 @@ impl Launch {
 
 #[test]
 fn outputs_of_grids_change_nothing() {
-    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let (seed, kernels): (Option<u64>, u64) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let (seed, kernels) = settings(300);
     let (mut copied, mut narrowed) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

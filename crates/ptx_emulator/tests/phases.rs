@@ -7,29 +7,14 @@
 
 mod common;
 
-use std::fmt::Write;
-
+use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Kernels, Parameter, Purpose, Slice, stack};
 use ptx_emulator::{LaunchConfig, launch};
 
-/// Writes its arguments to the thread's report and exits the thread.
-const PANIC: &str = "
-    .func __cuda_std_panic_index (
-        .param .b64 to, .param .b64 index, .param .b64 len, .param .b64 place
-    ) .noreturn {
-        .reg .b64 %rd<5>;
-        ld.param.u64 %rd1, [to];
-        ld.param.u64 %rd2, [index];
-        ld.param.u64 %rd3, [len];
-        ld.param.u64 %rd4, [place];
-        st.global.u64 [%rd1], %rd2;
-        st.global.u64 [%rd1+8], %rd3;
-        st.global.u64 [%rd1+16], %rd4;
-        exit;
-    }
-    ";
+/// The name of a panic of `cuda_std`, which the passes know.
+const PANIC_INDEX: &str = "__cuda_std_panic_index";
 
 /// The parameters: a slice, the words of all threads, the reports, and two numbers.
 const PARAMS: [&str; 6] = ["xs", "xs_len", "words", "report", "n", "m"];
@@ -54,27 +39,16 @@ struct Text<'r> {
     phases: [Phase; 2],
     /// Whether no thread of the block can have exited.
     all: bool,
-    body: String,
-    panics: String,
-    count: u32,
+    code: Code,
+}
+
+impl Generator for Text<'_> {
+    fn code(&mut self) -> &mut Code {
+        &mut self.code
+    }
 }
 
 impl Text<'_> {
-    fn line(&mut self, line: &str) {
-        let _ = writeln!(self.body, "    {line}");
-    }
-
-    fn register(&mut self, prefix: &str) -> String {
-        self.count += 1;
-        format!("{prefix}{}", self.count)
-    }
-
-    fn op(&mut self, prefix: &str, opcode: &str, sources: &str) -> String {
-        let result = self.register(prefix);
-        self.line(&format!("{opcode} {result}, {sources};"));
-        result
-    }
-
     fn label(&mut self) -> String {
         self.register("$L")
     }
@@ -194,26 +168,10 @@ impl Text<'_> {
             return;
         }
         self.all = false;
-        let label = self.register("$P");
-        self.line(&format!("@!{p} bra {label};"));
-        let place = self.count;
-        let _ = writeln!(
-            self.panics,
-            "
-                {label}:
-                {{
-                    .param .b64 a;
-                    st.param.b64 [a], %own_report;
-                    .param .b64 b;
-                    st.param.b64 [b], {index};
-                    .param .b64 c;
-                    st.param.b64 [c], %xs_len;
-                    .param .b64 d;
-                    st.param.b64 [d], {place};
-                    call.uni __cuda_std_panic_index, (a, b, c, d);
-                }}
-                "
-        );
+        self.code.count += 1;
+        let n = self.code.count;
+        self.line(&format!("@!{p} bra $P{n};"));
+        self.add_panic(PANIC_INDEX, "%own_report", n, &index, "%xs_len");
         self.element(&index);
     }
 
@@ -312,13 +270,14 @@ impl Text<'_> {
         let registers: Vec<String> = (PARAMS.iter())
             .map(|name| format!(".reg .b64 %{name};"))
             .collect();
-        let count = self.count + 1;
+        let count = self.code.count + 1;
+        let panic = PANIC.replacen("panic", PANIC_INDEX, 1);
         format!(
             "
                 .version 8.7
                 .target sm_90
                 .address_size 64
-                {PANIC}
+                {panic}
                 .visible .entry k({}) .reqntid {} {{
                     .shared .align 4 .b8 memory[4096];
                     .reg .pred %p<{count}>;
@@ -333,8 +292,8 @@ impl Text<'_> {
             params.join(", "),
             self.threads,
             registers.join(" "),
-            self.body,
-            self.panics
+            self.code.body,
+            self.code.panics
         )
     }
 }
@@ -347,9 +306,10 @@ fn kernel(rng: &mut Rng) -> (String, u32) {
         threads,
         phases: [Phase::Any; 2],
         all: true,
-        body: String::new(),
-        panics: String::new(),
-        count: 10,
+        code: Code {
+            count: 10,
+            ..Code::default()
+        },
     };
     for (index, name) in PARAMS.iter().enumerate() {
         text.line(&format!("ld.param.u64 %{name}, [k_param_{index}];"));
@@ -422,8 +382,7 @@ fn run(text: &str, threads: u32, xs: &[u32], numbers: [u64; 2]) -> Result<[Vec<u
 
 #[test]
 fn phases_of_blocks_change_nothing() {
-    let of = |name: &str| std::env::var(name).ok()?.parse().ok();
-    let (seed, kernels): (Option<u64>, u64) = (of("SEED"), of("COUNT").unwrap_or(300));
+    let (seed, kernels) = settings(300);
     let (mut copied, mut fewer) = (0, 0);
     for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, clippy::result_large_err)]
 
+pub mod generator;
+
 use std::sync::{Arc, Mutex};
 
 use ptx::{Kernels, Parameter, Purpose, Slice, stack};
