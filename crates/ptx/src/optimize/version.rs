@@ -462,6 +462,23 @@ impl<'a> Ahead<'_, 'a> {
         }
     }
 
+    /// Adds a step to a bound, and the condition that the sum does not wrap around.
+    fn sum_without_wrap(
+        &mut self,
+        bound: &Operand<'a>,
+        step: &'a str,
+        bits: u32,
+        ty: &'a str,
+    ) -> Operand<'a> {
+        let (sum, add): (_, &'a str) = match bits {
+            32 => (Type::B32, "s32"),
+            _ => (Type::B64, "s64"),
+        };
+        let sum = self.emit(sum, "add", &[add], [bound.clone(), Operand::Name(step)]);
+        self.demand("ge", ty, &sum, bound);
+        sum
+    }
+
     /// Computes the number of iterations, and adds the conditions that this requires.
     fn trip(&mut self) -> Option<Trip<'a>> {
         let (counter, which, compared) = self.each.condition(self.graph, self.counters)?;
@@ -547,23 +564,13 @@ impl<'a> Ahead<'_, 'a> {
             (Step::Register(step), Which::Next, Relation::Less) => {
                 self.demand("lt", unsigned, &first, &bound);
                 // The last addition must not wrap.
-                let step = Operand::Name(step);
-                let ty = if bits == 32 { Type::B32 } else { Type::B64 };
-                let add: &'a str = if bits == 32 { "s32" } else { "s64" };
-                let sum = self.emit(ty, "add", &[add], [bound.clone(), step]);
                 let ty = if compared.signed { signed } else { unsigned };
-                self.demand("ge", ty, &sum, &bound);
+                self.sum_without_wrap(&bound, step, bits, ty);
                 (None, Some(bound))
             }
             // The values are below `bound + step`.
             (Step::Register(step), Which::Current, Relation::Less) if !compared.signed => {
-                let step = Operand::Name(step);
-                let (ty, add): (_, &'a str) = match bits {
-                    32 => (Type::B32, "s32"),
-                    _ => (Type::B64, "s64"),
-                };
-                let sum = self.emit(ty, "add", &[add], [bound.clone(), step]);
-                self.demand("ge", unsigned, &sum, &bound);
+                let sum = self.sum_without_wrap(&bound, step, bits, unsigned);
                 self.demand("lt", unsigned, &first, &sum);
                 (None, Some(sum))
             }
