@@ -11,6 +11,7 @@
 use std::fs;
 use std::time::Duration;
 
+use cuda_toolkit::Toolkit;
 use nvvm::{Bound, Library, OptLevel, Outcome, Program, Slow};
 use nvvm_ir::{Dialect, Func, Module};
 use rustc_session::Session;
@@ -20,7 +21,7 @@ use crate::debuginfo::has_variables;
 use crate::diagnostics::toolkit;
 use crate::inlining;
 use crate::options::Options;
-use crate::pipeline::{Dumper, find_toolkit};
+use crate::pipeline::Dumper;
 use crate::ptx_cache;
 
 /// The CPU time of a compilation without progress reports, in addition to [`UNWATCHED_PERCENT`] of
@@ -56,7 +57,7 @@ pub(crate) struct Libnvvm<'a> {
     library: &'a Library,
     options: nvvm::Options,
     krate: &'a str,
-    toolkit: cuda_toolkit::Toolkit,
+    toolkit: &'a Toolkit,
     /// Modules with more instructions than this are split.
     split_above: Option<usize>,
 }
@@ -92,6 +93,7 @@ impl Level {
 impl<'a> Libnvvm<'a> {
     pub(crate) fn new(
         sess: &'a Session,
+        toolkit: &'a Toolkit,
         library: &'a Library,
         arch: nvvm::Arch,
         options: &Options,
@@ -116,7 +118,7 @@ impl<'a> Libnvvm<'a> {
             library,
             options: nvvm_options,
             krate,
-            toolkit: find_toolkit(options),
+            toolkit,
             split_above: options.split_above,
         }
     }

@@ -71,7 +71,7 @@ fn identity<'tcx>(tcx: TyCtxt<'tcx>, options: &Options, kernels: &[Kernel<'tcx>]
     let given = options::host_options(tcx.sess)
         .chain(kernels)
         .collect::<Vec<_>>();
-    let files = pipeline::compiler_files(options);
+    let files = pipeline::compiler_files(&pipeline::find_toolkit(options));
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     ptx_cache::key(&given, &files)
 }

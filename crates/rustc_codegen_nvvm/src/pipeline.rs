@@ -66,10 +66,12 @@ pub(crate) fn compile<'tcx>(
         depth: options.recursion_depth,
         kernels,
     };
+    let toolkit = find_toolkit(options);
     let compiler = Compiler {
         sess,
         options,
-        library: load_libnvvm(sess, options)?,
+        library: load_libnvvm(sess, &toolkit)?,
+        toolkit,
         arch,
         dumper,
         crate_name: name.as_str(),
@@ -151,6 +153,7 @@ fn warn_of_frames<'tcx>(
 struct Compiler<'a> {
     sess: &'a Session,
     options: &'a Options,
+    toolkit: Toolkit,
     library: Library,
     arch: nvvm::Arch,
     dumper: Dumper<'a>,
@@ -189,7 +192,7 @@ impl Compiler<'_> {
             ),
             self.arch.sm(),
         ];
-        let files = compiler_files(self.options);
+        let files = compiler_files(&self.toolkit);
         let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
         let key = Key::new(&module, &dependencies, &options, &files);
         // The stages are written to files only if they run.
@@ -264,9 +267,9 @@ impl Compiler<'_> {
         let (mut module, dialect, preoptimized) = self.transform(module)?;
         let sess = self.sess;
         let (ptx, is_silent) = sess.time("libnvvm", || {
-            let library = &self.library;
+            let (toolkit, library) = (&self.toolkit, &self.library);
             let name = self.crate_name;
-            let libnvvm = Libnvvm::new(sess, library, self.arch, self.options, name);
+            let libnvvm = Libnvvm::new(sess, toolkit, library, self.arch, self.options, name);
             libnvvm.compile(&mut module, dialect, &self.dumper)
         })?;
         let Ok(ptx) = String::from_utf8(ptx) else {
@@ -420,8 +423,8 @@ fn report(
     None
 }
 
-fn load_libnvvm(sess: &Session, options: &Options) -> Option<Library> {
-    match Library::from_toolkit(&find_toolkit(options)) {
+fn load_libnvvm(sess: &Session, toolkit: &Toolkit) -> Option<Library> {
+    match Library::from_toolkit(toolkit) {
         Ok(library) => Some(library),
         Err(err) => {
             toolkit::no_libnvvm(sess, &err);
@@ -449,11 +452,10 @@ pub(crate) fn find_toolkit(options: &Options) -> Toolkit {
 }
 
 /// Returns the files that the compiler consists of: those of the toolkit, and this library.
-pub(crate) fn compiler_files(options: &Options) -> Vec<PathBuf> {
-    let toolkit = find_toolkit(options);
-    let found = [toolkit.libnvvm, toolkit.libdevice, toolkit.ptxas];
+pub(crate) fn compiler_files(toolkit: &Toolkit) -> Vec<PathBuf> {
+    let found = [&toolkit.libnvvm, &toolkit.libdevice, &toolkit.ptxas];
     (found.into_iter().flatten())
-        .map(|component| component.path)
+        .map(|component| component.path.clone())
         .chain(library_path())
         .collect()
 }
