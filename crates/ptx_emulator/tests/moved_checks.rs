@@ -94,7 +94,7 @@ impl<'r> Text<'r> {
 
     /// Adds a panic, to which a check branches.
     fn panic(&mut self, n: u32, index: &str, len: &str) {
-        self.add_panic("panic", "%report", n, &index, len);
+        self.add_panic("panic", "%report", n, index, len);
     }
 
     /// Returns the module with the kernel. `words` are further 32-bit registers besides `%acc`.
