@@ -20,6 +20,7 @@
 //! # Ok::<(), nvvm_ir::ReadError>(())
 //! ```
 
+mod align_accesses;
 mod bound_inlining;
 mod convergence;
 mod count_iterations;
@@ -38,6 +39,7 @@ mod subtract_steps;
 
 use crate::module::Module;
 
+pub use align_accesses::align_accesses;
 pub use bound_inlining::bound_inlining;
 pub use convergence::convergence;
 pub use count_iterations::count_iterations;
@@ -125,6 +127,11 @@ pub const PASSES: &[Pass] = &[
         name: "keep_strided_loops",
         about: "disables libnvvm's unrolling for loops with a variable step",
         run: keep_strided_loops,
+    },
+    Pass {
+        name: "align_accesses",
+        about: "raises the alignment of accesses to that of their addresses",
+        run: align_accesses,
     },
     Pass {
         name: "share_slots",

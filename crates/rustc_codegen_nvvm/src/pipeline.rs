@@ -359,6 +359,9 @@ fn finish_transform(
         };
         passes::share_slots(&mut module, sharing);
     }
+    if optimizes {
+        passes::align_accesses(&mut module);
+    }
     dumper.dump("legalized.ll", || {
         nvvm_ir::write_module(&module, Dialect::Modern)
     });
