@@ -2319,6 +2319,56 @@ fn checks_of_unrolled_iterations_are_combined() {
 }
 
 #[test]
+fn comparisons_with_smaller_constants_are_implied() {
+    // `needed` are the conditions of the branch.
+    let check = |checks: &[(&str, u32)], needed: &[&str]| {
+        let mut body = "
+            .reg .pred %p<32>;
+            .reg .b32 %r<32>;
+            .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.global.u64 %rd2, [%rd1];
+            "
+        .to_owned();
+        for (n, &(comparison, constant)) in checks.iter().enumerate() {
+            body += &format!(
+                "setp.{comparison} %p{n}, %rd2, {constant};
+                @!%p{n} bra $P{n};
+                ld.global.nc.u32 %r{n}, [%rd1+{}];
+                st.shared.u32 [{}], %r{n};\n",
+                4 * n,
+                4 * n,
+            );
+        }
+        body += "ret;\n";
+        for (n, _) in checks.iter().enumerate() {
+            body += &panic_with(&format!("$P{n}"), "%rd2");
+        }
+        let text = optimized(&body);
+        let start = text.find("setp").unwrap();
+        let hot = &text[start..start + text[start..].find("ld.global.nc").unwrap()];
+        assert_eq!(hot.matches("bra").count(), 1, "{text}");
+        assert_eq!(hot.matches("and.pred").count(), needed.len() - 1, "{text}");
+        for condition in needed {
+            let is_needed = |line: &str| line.contains("bra") || line.contains("and.pred");
+            let mut users = hot.lines().filter(|line| is_needed(line));
+            assert!(users.any(|line| line.contains(condition)), "{text}");
+        }
+        assert_eq!(
+            text.matches("ld.global.nc").count(),
+            2 * checks.len() - 1,
+            "{text}"
+        );
+    };
+    let all: Vec<(&str, u32)> = (0..20)
+        .map(|n| (["ne.s64", "gt.u64"][n as usize % 2], n))
+        .collect();
+    check(&all, &["%p19"]);
+    check(&[("gt.u64", 3), ("ne.s64", 4)], &["%p0", "%p1"]);
+    check(&[("ge.u64", 5), ("ne.s64", 4), ("gt.u64", 3)], &["%p0"]);
+}
+
+#[test]
 fn two_readings_of_the_clock_differ() {
     let text = optimized(
         "

@@ -198,7 +198,7 @@ impl<'r> Text<'r> {
     /// Emits a part of the loop body.
     fn part(&mut self, counter: &str, bits: u32, may_store: bool) {
         let index = self.index(counter, bits);
-        match self.rng.u32(..if may_store { 5 } else { 3 }) {
+        match self.rng.u32(..if may_store { 6 } else { 4 }) {
             0 => {
                 self.check(&index, "%xs_len");
                 let at = self.address("%xs", &index);
@@ -216,7 +216,8 @@ impl<'r> Text<'r> {
                 let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
                 self.line(&format!("mad.lo.s32 %acc, %acc, 17, {value};"));
             }
-            3 => {
+            3 => self.constants(&index),
+            4 => {
                 self.check(&index, "%out_len");
                 let at = self.address("%out", &index);
                 self.line(&format!("st.global.u32 [{at}], %acc;"));
@@ -227,6 +228,44 @@ impl<'r> Text<'r> {
                 let at = self.address("%out", &index);
                 let value = self.op("%r", "ld.global.u32", &format!("[{at}]"));
                 self.line(&format!("mad.lo.s32 %acc, %acc, 13, {value};"));
+            }
+        }
+    }
+
+    /// Emits loads at constant indices of a part of `xs`, whose length is compared with each index,
+    /// or, if the earlier comparisons have left only one length too few, with that one.
+    fn constants(&mut self, start: &str) {
+        self.check_at_most(start, "%xs_len");
+        let len = self.op("%rd", "sub.s64", &format!("%xs_len, {start}"));
+        let at = self.address("%xs", start);
+        let ordered = self.rng.u32(..24);
+        let mut within = None;
+        for index in 0..self.rng.u32(2..24) {
+            if self.rng.u32(..8) == 0 {
+                continue;
+            }
+            let p = self.register("%p");
+            self.code.count += 1;
+            let n = self.code.count;
+            let next = index + 1;
+            let (comparison, branch) = match self.rng.u32(if index < ordered { 0 } else { 5 }..7) {
+                0 => (format!("setp.gt.u64 {p}, {len}, {index}"), "@!"),
+                1 => (format!("setp.lt.u64 {p}, {index}, {len}"), "@!"),
+                2 => (format!("setp.ge.u64 {p}, {len}, {next}"), "@!"),
+                3 => (format!("setp.le.u64 {p}, {len}, {index}"), "@"),
+                4 => (format!("setp.lt.u64 {p}, {len}, {next}"), "@"),
+                5 => (format!("setp.eq.s64 {p}, {len}, {index}"), "@"),
+                _ => (format!("setp.ne.s64 {p}, {len}, {index}"), "@!"),
+            };
+            self.line(&format!("{comparison};\n    {branch}{p} bra $P{n};"));
+            self.panic(n, &index.to_string(), &len);
+            // A comparison with one length only does not keep the load in bounds.
+            if !comparison.contains("s64") {
+                within = Some(4 * index);
+            }
+            if let Some(bytes) = within {
+                let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}+{bytes}]"));
+                self.line(&format!("mad.lo.s32 %acc, %acc, 7, {value};"));
             }
         }
     }

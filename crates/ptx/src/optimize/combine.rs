@@ -11,14 +11,17 @@ use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
 use super::loops::{Comparison, Relation};
 use super::names::Names;
-use super::{Check, check_of, definitions, literal, take_writers, writes};
+use super::{Check, Literal, check_of, definitions, literal, take_writers, writes};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// The maximum number of checks that one branch combines. Their indices are in registers at the
-/// same time.
+/// same time. All comparisons of one register with constants count as one check.
 const CHECKS: usize = 8;
+
+/// The maximum number of checks that one branch combines, with those that do not count.
+const LONGEST: usize = 64;
 
 /// Combines the checks of a function, except in the blocks of `slow`, which rarely run. Returns the
 /// number of removed branches.
@@ -44,28 +47,44 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, shape: &Shape, star
     let Some(row) = row_of_checks(graph, shape, start) else {
         return 0;
     };
-    let (moved, chosen) = early(graph, cold, &row);
+    let early = early(graph, cold, &row);
+    let chosen = &early.chosen;
     let Some(&last) = chosen.last() else {
         return 0;
     };
-    let copies = copy(graph, names, cold, &row[..=last], &moved);
+    let row = &row[..=last];
+    let first = row[0].1;
+    let checks = chosen.iter().map(|&index| row[index].1);
+    let mut conditions: Vec<Literal<'a>> = [first]
+        .into_iter()
+        .chain(checks)
+        .map(|it| it.passes())
+        .collect();
+    remove_implied(&mut conditions, &limits(graph, cold, row));
+    let moved = early.needed(&conditions);
+    let copies = copy(graph, names, cold, row, &moved);
 
     // The instructions that compute the conditions, moved before the first branch.
-    let later = row[1..=last].iter().map(|&(id, _)| id);
+    let later = row[1..].iter().map(|&(id, _)| id);
     let mut computed = take_writers(graph, later, &moved);
-    let first = row[0].1;
-    let mut all = literal(graph, names, &mut computed, first.passes());
-    for &index in &chosen {
+    let mut all = None;
+    for condition in conditions {
+        let next = literal(graph, names, &mut computed, condition);
+        all = Some(match all {
+            Some(all) => graph.and(names, &mut computed, [all, next]),
+            None => next,
+        });
+    }
+    for &index in chosen {
         let (id, check) = row[index];
-        let next = literal(graph, names, &mut computed, check.passes());
-        all = graph.and(names, &mut computed, [all, next]);
         graph.blocks[id].end = End::Jump(check.passes, false);
     }
     let block = &mut graph.blocks[row[0].0];
     block.body.extend(computed);
     let guard = Guard {
         negated: true,
-        register: all,
+        // There is at least one condition.
+        register: all.unwrap_or(first.register),
     };
     block.end = End::Branch(guard, false, copies, first.passes);
     chosen.len()
@@ -78,7 +97,18 @@ fn row_of_checks<'a>(
     start: Id,
 ) -> Option<Vec<(Id, Check<'a>)>> {
     let mut row = vec![(start, check_of(graph, cold, start)?)];
-    while row.len() < CHECKS {
+    // The registers that are compared with constants, by predicates.
+    let mut compared: HashMap<&str, &str> = HashMap::default();
+    let mut counted: HashSet<&str> = HashSet::default();
+    loop {
+        let &(id, check) = row.last()?;
+        visit_limits(graph, id, &mut |limit| {
+            compared.insert(limit.predicate, limit.register);
+        });
+        counted.insert(compared.get(check.register).unwrap_or(&check.register));
+        if counted.len() >= CHECKS || row.len() >= LONGEST {
+            break;
+        }
         let next = row.last()?.1.passes;
         let mut plain = predecessors[next].len() == 1 && next != start;
         for statement in &graph.blocks[next].body {
@@ -92,13 +122,150 @@ fn row_of_checks<'a>(
     (row.len() > 1).then_some(row)
 }
 
-/// Returns the registers to compute early, and the indices of the checks whose conditions can be
-/// computed at the first check.
-fn early<'a>(
+/// A comparison of a register with a constant.
+struct Limit<'a> {
+    predicate: &'a str,
+    register: &'a str,
+    /// If the predicate is true. The register is on the left.
+    comparison: Comparison<'a>,
+    constant: u64,
+}
+
+/// What a [`Limit`] demands of a register.
+enum Demand {
+    AtLeast(u64),
+    Not(u64),
+}
+
+impl Limit<'_> {
+    /// Returns what it means that the predicate has a value.
+    fn demand(&self, value: bool) -> Option<Demand> {
+        let comparison = match value {
+            true => self.comparison.clone(),
+            false => self.comparison.inverted(),
+        };
+        match comparison.relation {
+            Relation::NotEqual => Some(Demand::Not(self.constant)),
+            Relation::GreaterOrEqual => Some(Demand::AtLeast(self.constant)),
+            Relation::Greater => Some(Demand::AtLeast(self.constant.checked_add(1)?)),
+            _ => None,
+        }
+    }
+}
+
+/// Calls `f` with the comparisons of unsigned registers with constants in a block.
+fn visit_limits<'a>(graph: &Graph<'a>, id: Id, f: &mut impl FnMut(Limit<'a>)) {
+    for statement in &graph.blocks[id].body {
+        if let Statement::Instruction(it) = statement
+            && let Some(&Operand::Name(predicate)) = it.operands.first()
+            && let Some(comparison) = Comparison::of(it, true).filter(|it| !it.signed)
+        {
+            let comparison = match comparison.left {
+                Operand::Integer(_) => comparison.swapped(),
+                _ => comparison,
+            };
+            if let (&Operand::Name(register), &Operand::Integer(constant)) =
+                (&comparison.left, &comparison.right)
+            {
+                f(Limit {
+                    predicate,
+                    register,
+                    constant: constant.bits & u64::MAX >> (64 - comparison.bits),
+                    comparison,
+                });
+            }
+        }
+    }
+}
+
+/// Returns the comparisons with constants in a row, by predicate. All comparisons of one register
+/// have the same value of the register.
+fn limits<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
     row: &[(Id, Check<'a>)],
-) -> (HashSet<&'a str>, Vec<usize>) {
+) -> HashMap<&'a str, Limit<'a>> {
+    let definitions = definitions(graph, cold);
+    let mut found: HashMap<&str, Limit<'a>> = HashMap::default();
+    for &(id, _) in row {
+        visit_limits(graph, id, &mut |limit| {
+            if definitions.get(limit.predicate) == Some(&1) {
+                found.insert(limit.predicate, limit);
+            }
+        });
+    }
+    let mut compared: HashSet<&str> = HashSet::default();
+    let mut changed: HashSet<&str> = HashSet::default();
+    for statement in row.iter().flat_map(|&(id, _)| &graph.blocks[id].body) {
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| {
+                if compared.contains(name) {
+                    changed.insert(name);
+                }
+                if let Some(limit) = found.get(name) {
+                    compared.insert(limit.register);
+                }
+            });
+        });
+    }
+    found.retain(|_, limit| !changed.contains(limit.register));
+    found
+}
+
+/// Removes conditions that follow from another one: `n > 3`, `n != 4` and `n > 5` from `n > 7`.
+fn remove_implied<'a>(conditions: &mut Vec<Literal<'a>>, limits: &HashMap<&'a str, Limit<'a>>) {
+    let demand = |&(predicate, value): &Literal<'a>| {
+        let limit = limits.get(predicate)?;
+        Some((limit.register, limit.demand(value)?))
+    };
+    let mut least: HashMap<&str, (u64, &str)> = HashMap::default();
+    for condition in conditions.iter() {
+        if let Some((register, Demand::AtLeast(number))) = demand(condition) {
+            let strongest = least.entry(register).or_insert((number, condition.0));
+            if number > strongest.0 {
+                *strongest = (number, condition.0);
+            }
+        }
+    }
+    conditions.retain(|condition| {
+        let Some((register, demand)) = demand(condition) else {
+            return true;
+        };
+        match (demand, least.get(register)) {
+            (Demand::AtLeast(_), Some(&(_, strongest))) => strongest == condition.0,
+            (Demand::Not(number), Some(&(least, _))) => number >= least,
+            (_, None) => true,
+        }
+    });
+}
+
+/// What can be computed at the first check of a row.
+struct Early<'a> {
+    /// The registers, and how they are computed.
+    registers: HashSet<&'a str>,
+    computations: Vec<Instruction<'a>>,
+    /// The indices of the checks whose conditions can be computed.
+    chosen: Vec<usize>,
+}
+
+impl<'a> Early<'a> {
+    /// Returns the registers that conditions need.
+    fn needed(&self, conditions: &[Literal<'a>]) -> HashSet<&'a str> {
+        let mut needed: HashSet<&str> = conditions.iter().map(|&(name, _)| name).collect();
+        for it in self.computations.iter().rev() {
+            let mut is_needed = false;
+            results(it, &mut |name| is_needed |= needed.contains(name));
+            if is_needed {
+                sources(it, &mut |name| _ = needed.insert(name));
+            }
+        }
+        needed.retain(|name| self.registers.contains(name));
+        needed
+    }
+}
+
+/// Returns what can be computed at the first check of a row.
+fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early<'a> {
     let definitions = definitions(graph, cold);
     let mut writes: HashMap<&str, u32> = HashMap::default();
     graph.visit(row[1..].iter().map(|&(id, _)| id), &mut |it| {
@@ -109,7 +276,7 @@ fn early<'a>(
     used_from(graph, row[0].1.fails, &mut read);
     let mut early = HashSet::default();
     let mut late = HashSet::default();
-    let mut computations: Vec<&Instruction<'a>> = Vec::new();
+    let mut computations: Vec<Instruction<'a>> = Vec::new();
     let mut chosen = Vec::new();
     for (index, &(id, check)) in row.iter().enumerate().skip(1) {
         for statement in &graph.blocks[id].body {
@@ -132,7 +299,7 @@ fn early<'a>(
                     };
                 });
                 if possible {
-                    computations.push(it);
+                    computations.push(it.clone());
                 }
             });
         }
@@ -142,16 +309,11 @@ fn early<'a>(
         read.insert(check.register);
         used_from(graph, check.fails, &mut read);
     }
-    let mut needed: HashSet<&str> = chosen.iter().map(|&index| row[index].1.register).collect();
-    for it in computations.iter().rev() {
-        let mut is_needed = false;
-        results(it, &mut |name| is_needed |= needed.contains(name));
-        if is_needed {
-            sources(it, &mut |name| _ = needed.insert(name));
-        }
+    Early {
+        registers: early,
+        computations,
+        chosen,
     }
-    needed.retain(|name| early.contains(name));
-    (needed, chosen)
 }
 
 /// Copies the code from the first check to the last one, which is known to fail if no other check
