@@ -36,6 +36,7 @@ mod remove_unreachable_blocks;
 mod separate_panics;
 mod share_slots;
 mod subtract_steps;
+mod unite_latches;
 
 use crate::module::Module;
 
@@ -54,6 +55,7 @@ pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use subtract_steps::subtract_steps;
+pub use unite_latches::unite_latches;
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -97,6 +99,11 @@ pub const PASSES: &[Pass] = &[
         name: "merge_branches",
         about: "merges two conditional branches with the same targets into one",
         run: merge_branches,
+    },
+    Pass {
+        name: "unite_latches",
+        about: "lets each loop go back from one block",
+        run: unite_latches,
     },
     Pass {
         name: "count_iterations",

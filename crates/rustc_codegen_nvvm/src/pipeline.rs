@@ -301,6 +301,7 @@ impl Compiler<'_> {
         if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
             // LLVM must not duplicate or move convergent calls.
             passes::convergence(&mut module);
+            passes::unite_latches(&mut module);
             let optimized = sess.time("nvvm_llvm", || {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                     passes::dead_functions(&mut optimized);
