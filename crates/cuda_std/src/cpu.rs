@@ -119,11 +119,14 @@ pub(crate) fn fence() {
 }
 
 pub(crate) fn barrier(number: u32, count: Option<u32>, predicate: bool) -> Arrived {
-    with(|current| current.block().barrier(number, count, true, predicate))
+    // SAFETY: the intrinsics of barriers other than 0 are unsafe, and their callers uphold this
+    // function's contract.
+    with(|current| unsafe { current.block().barrier(number, count, true, predicate) })
 }
 
 pub(crate) fn arrive(number: u32, count: u32) {
-    with(|current| current.block().barrier(number, Some(count), false, false));
+    // SAFETY: as above.
+    with(|current| unsafe { current.block().barrier(number, Some(count), false, false) });
 }
 
 pub(crate) fn all(arrived: Arrived) -> bool {

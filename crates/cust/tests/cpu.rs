@@ -90,6 +90,32 @@ fn shared_memory_is_of_the_block() {
 }
 
 #[kernel]
+fn empty_and_full(mut to: PerThread<u32>) {
+    // On the host, a static without bytes may have the address of one of the arrays.
+    let empty = [
+        shared_array![u64; 0].addr(),
+        shared_array![u32; 0].addr(),
+        shared_array![u128; 0].addr(),
+    ];
+    let first = shared_array![u32; 64];
+    let second = shared_array![u64; 64];
+    let thread = thread::index_in_block() as usize;
+    // SAFETY: each thread accesses its own elements.
+    unsafe {
+        first.add(thread).write(thread as u32);
+        second.add(thread).write(empty.len() as u64);
+        to.each(|_, to| *to = *first.add(thread) + *second.add(thread) as u32);
+    }
+}
+
+#[test]
+fn empty_arrays_share_no_memory_with_others() {
+    let mut to = [0; 64];
+    launch_cpu((1, 64), empty_and_full::args(&mut to)).unwrap();
+    assert_eq!(to, std::array::from_fn(|i| i as u32 + 3));
+}
+
+#[kernel]
 fn sums(from: &[f32], mut blocks: PerBlock<f32>, mut ranks: PerThread<u32>) {
     let mine = thread::elements(from).fold(0.0, |sum, (_, x)| sum + x);
     let sum = group::block().reduce(mine, |a, b| a + b);

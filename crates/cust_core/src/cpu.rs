@@ -46,6 +46,10 @@ impl Place {
 /// ```compile_fail,E0133
 /// cust_core::cpu::with(|current| current.start(Default::default()));
 /// ```
+///
+/// ```compile_fail,E0133
+/// cust_core::cpu::with(|current| current.block().barrier(2, None, true, true));
+/// ```
 pub struct Current<'a> {
     place: Cell<Place>,
     slot: usize,
@@ -148,10 +152,24 @@ pub unsafe trait Block {
     /// Exits the thread by unwinding.
     fn leave(&self) -> !;
     /// Waits at a barrier, for all threads of the block or for this number of threads.
-    fn barrier(&self, number: u32, count: Option<u32>, waits: bool, predicate: bool) -> Arrived;
+    ///
+    /// # Safety
+    ///
+    /// As for the intrinsics of the barrier: reductions of the block and `#[shared]` parameters rely
+    /// on nothing else using their barriers.
+    unsafe fn barrier(
+        &self,
+        number: u32,
+        count: Option<u32>,
+        waits: bool,
+        predicate: bool,
+    ) -> Arrived;
     /// Exchanges values with the other lanes of `mask`.
     fn exchange(&self, operation: &'static str, mask: u32, value: u64) -> Lanes;
     /// Returns the block's memory for `key`, aligned and initialized.
+    ///
+    /// Each layout has memory of its own: on the host, a static without bytes may have the address
+    /// of another static.
     fn shared(&self, key: Key, layout: Layout) -> *mut u8;
     /// Returns the size of the launch's dynamic shared memory in bytes.
     fn dynamic_shared(&self) -> u32;

@@ -71,7 +71,8 @@ struct State {
     /// The barriers at which threads have arrived, as a bit mask.
     used: u16,
     warps: Vec<Warp>,
-    memory: BTreeMap<Key, Memory>,
+    /// Shared memory by key, size and alignment.
+    memory: BTreeMap<(Key, usize, usize), Memory>,
 }
 
 /// The state of a stack's thread.
@@ -465,7 +466,13 @@ unsafe impl Block for Threads<'_> {
         resume_unwind(Box::new(Ended))
     }
 
-    fn barrier(&self, number: u32, count: Option<u32>, waits: bool, predicate: bool) -> Arrived {
+    unsafe fn barrier(
+        &self,
+        number: u32,
+        count: Option<u32>,
+        waits: bool,
+        predicate: bool,
+    ) -> Arrived {
         current(|current| {
             let expected = count.unwrap_or(0);
             if count.is_some_and(|count| count == 0 || count % 32 != 0) {
@@ -550,6 +557,7 @@ unsafe impl Block for Threads<'_> {
         };
         let layout = Layout::from_size_align(size, layout.align()).expect("shared memory is small");
         let mut state = self.state.borrow_mut();
+        let key = (key, layout.size(), layout.align());
         let memory = state.memory.entry(key).or_insert_with(|| {
             if size == 0 {
                 let pointer = std::ptr::without_provenance_mut(layout.align());
