@@ -70,12 +70,16 @@ $done:
 
 /// The module with the compiler's stack records and checks.
 fn ptx(depth: Option<u32>) -> String {
+    ptx_of(SOURCE, depth)
+}
+
+fn ptx_of(source: &str, depth: Option<u32>) -> String {
     let options = ptx::stack::Options {
         depth,
         ..Default::default()
     };
     ptx::finish(
-        SOURCE,
+        source,
         &[],
         ptx::Purpose::Speed(ptx::Kernels::default()),
         &options,
@@ -164,4 +168,21 @@ fn an_overflow_is_an_error_that_says_so() {
     }
     // The context stays usable.
     assert_eq!(dive(&module, &stream, 3).unwrap(), 6);
+}
+
+#[test]
+fn recursion_may_be_as_deep_as_the_stack_provides_for() {
+    let _turn = TURN.lock();
+    let _context = context();
+    let stream = stream();
+    // The last call stores 0.
+    for depth in [1, 7, 400] {
+        let module = Module::from_ptx(ptx(Some(depth)), &[]).unwrap();
+        let last = depth - 1;
+        assert_eq!(dive(&module, &stream, last).unwrap(), last * depth / 2);
+    }
+    // Frames of which one is larger than the stack that kernels with recursion have by default.
+    let large = SOURCE.replace("room[96]", "room[20000]");
+    let module = Module::from_ptx(ptx_of(&large, None), &[]).unwrap();
+    assert_eq!(dive(&module, &stream, 0).unwrap(), 0);
 }

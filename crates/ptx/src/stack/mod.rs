@@ -223,6 +223,13 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
             let own = if known.checked { 0 } else { own };
             state[member].reserve = own.saturating_add(below);
         }
+        if known.checked {
+            // The last call of the recursion has a check, too, although it makes no further call.
+            let reserves = members.iter().map(|&member| state[member].reserve);
+            let reserve = reserves.max().unwrap_or(0).saturating_add(REPORT_BYTES);
+            let need = own.saturating_add(deepest.max(reserve));
+            members.iter().for_each(|&member| state[member].need = need);
+        }
     }
     for (index, function) in graph.functions.iter().enumerate() {
         let State {
@@ -242,7 +249,9 @@ pub fn analyze(module: &Module<'_>, options: &Options) -> Analysis {
             let given = options.kernels.get(function.name).copied();
             let most = match options.depth {
                 Some(_) => MAX_BYTES,
-                None => RECURSION_BYTES.max(once.saturating_mul(2)).min(MAX_BYTES),
+                None => (RECURSION_BYTES)
+                    .max(once.saturating_mul(2).saturating_add(REPORT_BYTES))
+                    .min(MAX_BYTES),
             };
             analysis.needs.push(Need {
                 kernel: function.name.to_owned(),
