@@ -22,6 +22,8 @@ struct Text<'r> {
     open: Vec<String>,
     /// The counters of the enclosing loops: register, and width in bits.
     counters: Vec<(String, u32)>,
+    /// Whether there are loops with several latches.
+    has_latches: bool,
 }
 
 impl Generator for Text<'_> {
@@ -115,6 +117,7 @@ impl Text<'_> {
                     self.statements(depth - 1);
                     self.line(&format!("$S{skip}:"));
                 }
+                5 | 6 if self.has_latches && depth > 0 => self.several_latches(depth - 1),
                 4 if !self.open.is_empty() => {
                     self.limit();
                     let p = self.condition();
@@ -180,6 +183,84 @@ impl Text<'_> {
         self.line(&format!("@{p} bra $L{label};"));
     }
 
+    /// Emits a loop that ends in the middle of an iteration, by the sum of the counter and a number,
+    /// and whose iterations end in one of several blocks.
+    fn several_latches(&mut self, depth: u32) {
+        let label = self.number();
+        let bits = [32, 64][self.rng.usize(..2)];
+        let (prefix, suffix) = if bits == 32 {
+            ("%r", "32")
+        } else {
+            ("%rd", "")
+        };
+        let step = [1, 1, 2, 4, -1, -2, -4][self.rng.usize(..7)];
+        let numbers = [4 * self.rng.i64(0..5), 4 * self.rng.i64(0..5) - 4];
+        let [mut start, mut limit] = numbers.map(|number| number.to_string());
+        for number in [&mut start, &mut limit] {
+            if self.rng.u32(..3) == 0 {
+                *number = format!("%{}{suffix}", ["a", "b"][self.rng.usize(..2)]);
+            }
+        }
+        let relation = match (step < 0, self.rng.u32(..4)) {
+            (_, 0 | 1) => "ne.s",
+            (true, 2) => "gt.s",
+            (true, _) => "ge.s",
+            (false, 2) => "lt.s",
+            (false, _) => ["lt.u", "le.u"][self.rng.usize(..2)],
+        };
+        let offset = match self.rng.u32(..5) {
+            0 => 2 * step,
+            1 => -step,
+            _ => self.rng.i64(step.min(0)..=step.max(0)),
+        };
+        let counter = self.op(prefix, &format!("mov.b{bits}"), &start);
+        self.line(&format!("$L{label}:"));
+        self.counters.push((counter.clone(), bits));
+        let add = format!("add.s{bits} {counter}, {counter}, {step};");
+        let place = self.rng.u32(..4);
+        if place == 0 {
+            self.line(&add);
+        }
+        self.change();
+        let mut sum = self.op(
+            prefix,
+            &format!("add.s{bits}"),
+            &format!("{counter}, {offset}"),
+        );
+        if self.rng.u32(..4) == 0 {
+            sum = self.op(prefix, &format!("add.s{bits}"), &format!("{sum}, {step}"));
+        }
+        if place == 1 {
+            self.line(&add);
+        }
+        self.limit();
+        let go_on = self.op(
+            "%p",
+            &format!("setp.{relation}{bits}"),
+            &format!("{sum}, {limit}"),
+        );
+        match self.rng.bool() {
+            true => self.line(&format!("@!{go_on} bra $X{label};")),
+            false => self.line(&format!(
+                "@{go_on} bra $Y{label};\n    bra.uni $X{label};\n$Y{label}:"
+            )),
+        }
+        if place == 2 {
+            self.line(&add);
+        }
+        self.statements(depth);
+        if place == 3 {
+            self.line(&add);
+        }
+        for _ in 0..self.rng.u32(1..3) {
+            let p = self.condition();
+            self.line(&format!("@{p} bra $L{label};"));
+            self.change();
+        }
+        self.line(&format!("bra.uni $L{label};\n$X{label}:"));
+        self.counters.pop();
+    }
+
     /// Emits two loops that end with the same block.
     fn shared_latch(&mut self, depth: u32) {
         let (outer, inner) = (self.number(), self.number());
@@ -208,13 +289,14 @@ impl Text<'_> {
 }
 
 /// Returns a kernel whose parameters are a slice of `u32`, the address of the output, and two
-/// numbers.
-fn kernel(rng: &mut Rng) -> String {
+/// numbers. `has_latches`: its loops may have several latches.
+fn kernel(rng: &mut Rng, has_latches: bool) -> String {
     let mut text = Text {
         rng,
         code: Code::default(),
         open: Vec::new(),
         counters: Vec::new(),
+        has_latches,
     };
     // The copy of the body for small numbers needs some operations on them.
     let last = text.op("%rd", "add.s64", "%b, -1");
@@ -291,15 +373,25 @@ const FAILED: [u64; 1] = [688];
 
 #[test]
 fn optimized_loops_have_the_same_results() {
+    compare(false, &FAILED);
+}
+
+#[test]
+fn loops_with_several_latches_have_the_same_results() {
+    compare(true, &[]);
+}
+
+/// Compares the results of random kernels before and after the passes.
+fn compare(has_latches: bool, failed: &[u64]) {
     let (seed, kernels) = settings(300);
     let mut changed = 0;
     let seeds: Vec<u64> = match seed {
         Some(seed) => vec![seed],
-        None => (0..kernels).chain(FAILED).collect(),
+        None => (0..kernels).chain(failed.iter().copied()).collect(),
     };
     for seed in seeds {
         let mut rng = Rng::with_seed(seed);
-        let text = kernel(&mut rng);
+        let text = kernel(&mut rng, has_latches);
         let with_sizes = rng.bool();
         let [plain, moved] = finished(&text, with_sizes);
         changed += u64::from(plain != moved);
