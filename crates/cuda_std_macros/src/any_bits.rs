@@ -28,6 +28,7 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
         quote_spanned!(ty.span()=> assert_any_bits::<#ty>();)
     });
     let types: Vec<_> = data.fields.iter().map(|field| &field.ty).collect();
+    let members: Vec<_> = data.fields.members().collect();
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     Ok(quote! {
@@ -42,9 +43,14 @@ fn try_expand(input: TokenStream) -> Result<TokenStream, Error> {
 
         const _: () = {
             fn assert_any_bits<T: ::cuda_std::AnyBits>() {}
-            #[allow(dead_code)]
+            #[allow(dead_code, deprecated)]
             fn assert_fields #impl_generics () #where_clause {
                 #(#checks)*
+                // An attribute that follows the derive may add fields, and change their types.
+                let _ = |#name { #(#members: _),* }: #name #type_generics| {};
+                #(let _ = |value: #name #type_generics| -> *const #types {
+                    &raw const value.#members
+                };)*
             }
         };
     })

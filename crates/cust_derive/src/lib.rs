@@ -38,6 +38,7 @@ fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
     let name = &input.ident;
     let described = |ty: &Type| quote_spanned!(ty.span()=> &<#ty as #path>::LAYOUT);
     let repr = repr(&input.attrs);
+    let check = check(&input.data);
     let mut chosen = false;
     let (kind, parts) = match &input.data {
         Data::Struct(data) => ("struct", offsets(&layout, &data.fields, described)),
@@ -73,15 +74,61 @@ fn expand(mut input: DeriveInput, path: Path, layout: Path) -> TokenStream {
         // SAFETY: every field is `DeviceCopy`, which the description requires.
         #[automatically_derived]
         unsafe impl #impl_generics #path for #name #type_generics #where_clause {
-            const LAYOUT: #layout::Layout =
+            const LAYOUT: #layout::Layout = {
+                #check
                 #layout::Layout::new::<Self>(#layout::Kind::Composite(#layout::Composite {
                     name: #head,
                     package: #package,
                     repr: #repr,
                     chosen: #chosen,
                     parts: const { &[#(#parts),*] },
-                }));
+                }))
+            };
         }
+    }
+}
+
+/// Returns statements that compile only if the type has exactly these fields: an attribute that
+/// follows the derive may add fields, and change their types.
+fn check(data: &Data) -> TokenStream {
+    let fields = match data {
+        Data::Struct(data) => &data.fields,
+        Data::Enum(data) => return check_variants(data),
+        // Reading a field of a union is unsafe.
+        Data::Union(_) => return TokenStream::new(),
+    };
+    let members: Vec<Member> = fields.members().collect();
+    let types = fields.iter().map(|field| &field.ty);
+    quote! {
+        #[allow(deprecated)]
+        let _ = |Self { #(#members: _),* }: Self| {};
+        #(
+            #[allow(deprecated)]
+            let _ = |value: Self| -> *const #types { &raw const value.#members };
+        )*
+    }
+}
+
+/// As [`check`], for an enum.
+fn check_variants(data: &DataEnum) -> TokenStream {
+    let arms = data.variants.iter().map(|variant| {
+        let ident = &variant.ident;
+        let members = variant.fields.members();
+        let names: Vec<Ident> = (0..variant.fields.len())
+            .map(|index| Ident::new(&format!("field_{index}"), Span::mixed_site()))
+            .collect();
+        let types = variant.fields.iter().map(|field| &field.ty);
+        quote! {
+            Self::#ident { #(#members: ref #names),* } => {
+                #(let _: *const #types = &raw const *#names;)*
+            }
+        }
+    });
+    quote! {
+        #[allow(deprecated)]
+        let _ = |value: &Self| match *value {
+            #(#arms)*
+        };
     }
 }
 
@@ -158,4 +205,34 @@ fn name(member: &Member) -> String {
 fn text(ident: &Ident) -> String {
     let text = ident.to_string();
     text.strip_prefix("r#").unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use syn::{DeriveInput, parse_quote};
+
+    fn checked(input: DeriveInput) -> String {
+        check(&input.data).to_string().replace(' ', "")
+    }
+
+    #[test]
+    fn fields_that_an_attribute_adds_are_found() {
+        let text = checked(parse_quote! {
+            struct S<T>(u32, T);
+        });
+        assert!(text.contains("|Self{0:_,1:_}:Self|{}"), "{text}");
+        assert!(text.contains("->*constT{&rawconstvalue.1}"), "{text}");
+        let text = checked(parse_quote! {
+            enum E {
+                A,
+                B { r#type: u8 },
+            }
+        });
+        assert!(text.contains("Self::A{}=>{}"), "{text}");
+        assert!(
+            text.contains("Self::B{r#type:reffield_0}=>{let_:*constu8=&rawconst*field_0;}"),
+            "{text}"
+        );
+    }
 }
