@@ -22,6 +22,7 @@
 
 mod align_accesses;
 mod bound_inlining;
+mod branch_on_orderings;
 mod convergence;
 mod count_iterations;
 mod dead_functions;
@@ -42,6 +43,7 @@ use crate::module::Module;
 
 pub use align_accesses::align_accesses;
 pub use bound_inlining::bound_inlining;
+pub use branch_on_orderings::branch_on_orderings;
 pub use convergence::convergence;
 pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
@@ -94,6 +96,11 @@ pub const PASSES: &[Pass] = &[
         name: "fold_null_tests",
         about: "folds comparisons of the addresses of statics with null",
         run: fold_null_tests,
+    },
+    Pass {
+        name: "branch_on_orderings",
+        about: "replaces switches on three-way comparisons with branches on the comparisons",
+        run: branch_on_orderings,
     },
     Pass {
         name: "merge_branches",

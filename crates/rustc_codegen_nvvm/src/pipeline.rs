@@ -306,6 +306,7 @@ impl Compiler<'_> {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                     passes::dead_functions(&mut optimized);
                     passes::dead_globals(&mut optimized);
+                    passes::branch_on_orderings(&mut optimized);
                     passes::merge_branches(&mut optimized);
                     passes::subtract_steps(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
