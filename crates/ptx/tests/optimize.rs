@@ -1094,6 +1094,34 @@ fn operands_of_small_sums_are_small() {
 }
 
 #[test]
+fn operands_of_positive_minima_are_positive() {
+    // Whether the remainder of an element's left neighbor, around the border, has 64 bits.
+    let is_wide = |check: &str| {
+        let element = operations()
+            + &format!(
+                ".reg .b64 %width, %x, %least, %last, %left, %q, %d, %e; .reg .pred %l;
+                 ld.param.u64 %width, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %x, %r7;
+                 add.s64 %last, %width, -1; {check} @%l bra $end;
+                 add.s64 %left, %x, %last; rem.u64 %q, %left, %width;
+                 shl.b64 %d, %q, 2; add.s64 %e, %rd3, %d; st.global.u32 [%e], %r7;"
+            );
+        let text = optimized(&grid_stride(&element));
+        let (_, copy) = specialized(&text);
+        assert!(copy.contains("rem."), "{copy}");
+        copy.contains("rem.u64")
+    };
+    let check = "min.u64 %least, %width, %rd4; setp.ge.u64 %l, %x, %least;";
+    assert!(!is_wide(check));
+    // The width may be zero.
+    assert!(is_wide(&check.replace("setp.ge", "setp.gt")));
+    assert!(is_wide(&check.replace("min", "max")));
+    assert!(is_wide(
+        &check.replace("setp", "add.s64 %least, %least, 1; setp")
+    ));
+    assert!(is_wide("setp.eq.u32 %l, %r7, 9;"));
+}
+
+#[test]
 fn conversions_that_change_an_integer_keep_its_checks() {
     // Whether an index that is computed from the counter with `conversion` is checked.
     let is_checked = |conversion: &str| {

@@ -742,6 +742,8 @@ pub(super) struct Facts<'a> {
     parts: HashMap<&'a str, Part<'a>>,
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
+    /// The registers that are the minimum of two others, neither of which is negative.
+    minima: HashMap<&'a str, [&'a str; 2]>,
     /// Pairs of registers of which the first is at most the second, as unsigned numbers.
     ordered: HashSet<(&'a str, &'a str)>,
     /// The registers that facts about other registers use, and some that they used. Most registers
@@ -791,6 +793,7 @@ impl<'a> Facts<'a> {
             zeros: HashMap::default(),
             parts: HashMap::default(),
             sums: HashMap::default(),
+            minima: HashMap::default(),
             ordered: HashSet::default(),
             used: Rc::default(),
             extents: special.extents.clone(),
@@ -954,6 +957,7 @@ impl<'a> Facts<'a> {
         self.copies.remove(name);
         self.parts.remove(name);
         self.sums.remove(name);
+        self.minima.remove(name);
         self.zeros.remove(name);
         self.ranges.remove(name);
         self.conditions.remove(name);
@@ -963,6 +967,7 @@ impl<'a> Facts<'a> {
         self.copies.retain(|_, of| *of != name);
         self.parts.retain(|_, of| of.of() != name);
         self.sums.retain(|_, (of, _)| *of != name);
+        self.minima.retain(|_, of| !of.contains(&name));
         self.ordered.retain(|(a, b)| *a != name && *b != name);
         self.conditions.retain(|_, condition| {
             let mut found = false;
@@ -994,10 +999,29 @@ impl<'a> Facts<'a> {
             ) if self.range(a).is_some() && range.is_some() => Some((*of, number.bits as i64)),
             _ => None,
         };
+        let minimum = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
+            (
+                "min",
+                None,
+                ["u64" | "u32"],
+                [_, a @ Operand::Name(left), b @ Operand::Name(right)],
+            ) if matches!(
+                (self.range(a), self.range(b)),
+                (Some((0.., _)), Some((0.., _)))
+            ) =>
+            {
+                Some([*left, *right])
+            }
+            _ => None,
+        };
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
+        if let Some(minimum) = minimum.filter(|of| !of.contains(&result)) {
+            minimum.iter().for_each(|of| self.note_use(of));
+            self.minima.insert(result, minimum);
+        }
         if let Some(sum) = sum.filter(|&(of, _)| of != result) {
             self.note_use(sum.0);
             self.sums.insert(result, sum);
@@ -1408,7 +1432,8 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Records the range of a register, of its copies, and of sums with a number.
+    /// Records the range of a register, of its copies, of sums with a number, and of the operands
+    /// that it is the minimum of.
     fn learn(&mut self, name: &'a str, range: Range) {
         let original = self.copies.get(name).copied().unwrap_or(name);
         self.ranges.insert(original, range);
@@ -1437,6 +1462,16 @@ impl<'a> Facts<'a> {
                 }
             }
         }
+        // `x < width.min(length)` also shows that the width is not zero.
+        let minimum = (self.minima.get(original)).or_else(|| self.minima.get(name));
+        for operand in minimum.copied().into_iter().flatten() {
+            if let Some((low, high)) = self.range(&Operand::Name(operand))
+                && low < range.0
+                && range.0 <= high
+            {
+                self.learn(operand, (range.0, high));
+            }
+        }
     }
 
     /// Keeps what holds in both.
@@ -1457,6 +1492,7 @@ impl<'a> Facts<'a> {
         (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
         (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
+        (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
         (self.ordered).retain(|pair| other.ordered.contains(pair));
         (self.zeros).retain(|name, zeros| match other.zeros.get(name) {
             Some(its) => {
