@@ -818,7 +818,9 @@ fn a_new_project_runs(directory: &Path) {
     let manifest = project.join("Cargo.toml");
     let with_crates = std::fs::read_to_string(&manifest).unwrap().replace(
         "[dependencies]\n",
-        "[dependencies]\nglam = \"0.30\"\nhashbrown = \"0.16\"\nmemchr = \"2\"\nsha2 = \"0.10\"\n",
+        "[dependencies]\ncmov = \"0.5\"\nconstant_time_eq = \"0.4\"\nglam = \"0.30\"\n\
+         hashbrown = \"0.16\"\nlibm = \"0.2\"\nmemchr = \"2\"\nnum-bigint = \"0.4\"\nsha2 = \"0.10\"\n\
+         simdutf8 = \"0.1\"\n",
     );
     std::fs::write(&manifest, &with_crates).unwrap();
     std::fs::write(

@@ -41,7 +41,12 @@ fn escape(text: &str) -> String {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    fn emit_to_register(&mut self, value: Value, layout: TyAndLayout<'tcx>, bits: u64) -> Value {
+    pub(crate) fn emit_to_register(
+        &mut self,
+        value: Value,
+        layout: TyAndLayout<'tcx>,
+        bits: u64,
+    ) -> Value {
         let value = match layout.backend_repr {
             BackendRepr::Scalar(scalar) => match scalar.primitive() {
                 Primitive::Float(float) => {
@@ -54,6 +59,10 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 }
                 Primitive::Int(..) => value,
             },
+            BackendRepr::SimdVector { .. } => {
+                let int = self.int(layout.size.bits());
+                self.bitcast(value, int)
+            }
             _ => value,
         };
         let int = self.int(bits);
@@ -91,7 +100,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
     }
 
-    fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
+    pub(crate) fn store_register(&mut self, value: Value, place: PlaceRef<'tcx, Value>) {
         let layout = place.layout;
         let int = self.int(layout.size.bits());
         let value = self.intcast(value, int, false);
@@ -107,6 +116,10 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
                 }
                 Primitive::Int(..) => self.to_immediate_scalar(value, scalar),
             },
+            BackendRepr::SimdVector { .. } => {
+                let ty = self.backend_type(layout);
+                self.bitcast(value, ty)
+            }
             _ => value,
         };
         OperandValue::Immediate(value).store(self, place);
@@ -134,7 +147,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 self.keep_inputs(operands);
                 let order = AtomicOrdering::SeqCst;
                 self.atomic_fence(order, SynchronizationScope::SingleThread);
-            } else {
+            } else if self.asm_of_x86(template, operands, options).is_none() {
                 self.unsupported("inline assembly for the host");
             }
             if let Some(dest) = dest {

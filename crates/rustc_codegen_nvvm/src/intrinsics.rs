@@ -308,7 +308,11 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         if let Some(value) = self.sse(name, ret, args) {
             return value;
         }
-        let baseline = ["sse.", "sse2."].iter().any(|set| name.starts_with(set));
+        if let Some(value) = self.carries_of_x86(name, ret, args) {
+            return value;
+        }
+        const BASELINE: [&str; 5] = ["fxrstor", "fxsave", "rdtsc", "sse.", "sse2."];
+        let baseline = BASELINE.iter().any(|start| name.starts_with(start));
         match name {
             "sse2.pause" | "xgetbv" => {}
             _ if baseline => self.unsupported(&format!("the instruction `{name}` of x86")),
@@ -483,6 +487,10 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
         let name = self.tcx.symbol_name(instance).name;
         if let Some(host) = name.strip_prefix("llvm.x86.") {
             return self.intrinsic_of_x86(host, ret, &values);
+        }
+        // The functions of `std::arch` that prefetch. A prefetch has no effect on results.
+        if name.starts_with("llvm.prefetch.") {
+            return self.const_undef(self.type_i32());
         }
         if let Some(template) = device_functions::intrinsic_as_ptx(name) {
             // A constant barrier number must be an immediate in PTX: with a register, ptxas

@@ -11,7 +11,7 @@
 
 use rustc_attr_ir::LangItem;
 use rustc_hir::definitions::DefPathData;
-use rustc_middle::ty::TyCtxt;
+use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
 
 /// A function of the standard library.
@@ -57,7 +57,9 @@ pub(crate) const REPLACED: &[(Known, &str)] = &[
         Known::Path("core::slice::index::slice_index_fail"),
         "__cuda_std_slice_index_fail",
     ),
-    // Reached only in single-source programs.
+    // Reached only in single-source programs. `panic!` of the editions before 2021 calls the first
+    // one, which is generic: see `is_replaced_instance`.
+    (Known::Lang(LangItem::BeginPanic), "__cuda_std_panic_str"),
     (Known::Path("std::io::stdio::_eprint"), "__cuda_std_eprint"),
     (Known::Path("std::io::stdio::_print"), "__cuda_std_print"),
 ];
@@ -102,6 +104,15 @@ pub(crate) fn is_core_or_alloc(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
 pub(crate) fn is_allocating_library(tcx: TyCtxt<'_>, krate: CrateNum) -> bool {
     let name = tcx.crate_name(krate);
     is_standard_library(tcx, krate) || matches!(name.as_str(), HASH_TABLES | "cuda_std")
+}
+
+/// Returns whether an instance of a function with a replacement has it: functions that are not
+/// generic, and `std`'s panics with a `&'static str`, which have the replacement's signature.
+pub(crate) fn is_replaced_instance<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
+    let is_str = |ty: Ty<'tcx>| matches!(ty.kind(), ty::Ref(_, to, _) if to.is_str());
+    instance.args.is_empty()
+        || tcx.is_lang_item(instance.def_id(), LangItem::BeginPanic)
+            && instance.args.types().all(is_str)
 }
 
 /// Returns the symbol of the replacement for a function of the standard library.

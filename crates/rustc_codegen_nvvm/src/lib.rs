@@ -33,6 +33,7 @@ extern crate rustc_trait_selection;
 
 mod abi;
 mod asm;
+mod asm_x86;
 mod assembly_check;
 mod bounded;
 mod builder;

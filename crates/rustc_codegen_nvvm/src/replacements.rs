@@ -18,7 +18,10 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
     let InstanceKind::Item(def_id) = instance.def else {
         return None;
     };
-    if def_id.is_local() || !instance.args.is_empty() || !tcx.def_kind(def_id).is_fn_like() {
+    if def_id.is_local()
+        || !known_items::is_replaced_instance(tcx, instance)
+        || !tcx.def_kind(def_id).is_fn_like()
+    {
         return None;
     }
     let symbol = known_items::replacement(tcx, def_id)?;

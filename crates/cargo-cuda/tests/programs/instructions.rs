@@ -1,5 +1,5 @@
-//! Instructions of SSE and SSE2, with the host's results, and assembly without instructions: crates
-//! use both without feature detection.
+//! Instructions of SSE and SSE2 and carries, with the host's results, and inline assembly, which
+//! crates use without feature detection.
 
 use cuda_std::prelude::*;
 use cust::prelude::*;
@@ -146,6 +146,154 @@ fn behind_barriers(mut x: u32) -> u32 {
     }
 }
 
+/// Assembly of vector registers, with floats in their lowest lane.
+fn vector_assembly(a: usize, b: usize) -> [u128; 9] {
+    let (mut root, mut double_root) = (FLOATS[a][0].abs(), DOUBLES[a][0].abs());
+    let (mut lanes, mut double_lanes) = (floats(a), doubles(a));
+    let (mut equal, mut both, mut either) = (ints(a), ints(a), ints(a));
+    let (mask, wide_mask): (u32, u64);
+    unsafe {
+        let (x, y) = (
+            transmute::<_, [f32; 4]>(floats(b)),
+            transmute::<_, [f64; 2]>(doubles(b)),
+        );
+        // The sign of the NaN that a square root of a negative number returns is not specified.
+        let (x, y) = (_mm_set_ss(x[1].abs()), _mm_set_sd(y[1].abs()));
+        asm!("sqrtss {x}, {x}", x = inout(xmm_reg) root, options(nostack, nomem, pure));
+        asm!("sqrtsd {0}, {0}", inout(xmm_reg) double_root, options(nostack, nomem, pure));
+        asm!("sqrtss {0}, {1}", inout(xmm_reg) lanes, in(xmm_reg) x);
+        asm!("sqrtsd {}, {}", inout(xmm_reg) double_lanes, in(xmm_reg) y);
+        asm!("pcmpeqb {}, {}", inlateout(xmm_reg) equal, in(xmm_reg) ints(b));
+        asm!("pand {}, {}", inlateout(xmm_reg) both, in(xmm_reg) ints(b));
+        asm!("por {0}, {1}", "pxor {0}, {2}",
+            inlateout(xmm_reg) either, in(xmm_reg) ints(b), in(xmm_reg) equal);
+        asm!("pmovmskb {mask:e}, {a}", mask = lateout(reg) mask, a = in(xmm_reg) ints(a));
+        asm!("pmovmskb {}, {}", lateout(reg) wide_mask, in(xmm_reg) ints(b));
+    }
+    let [root, double_root] = [u128::from(root.to_bits()), double_root.to_bits().into()];
+    [
+        root,
+        double_root,
+        with_one_nan(lanes).bits(),
+        double_lanes.bits(),
+        equal.bits(),
+        both.bits(),
+        either.bits(),
+        mask.into(),
+        wide_mask.into(),
+    ]
+}
+
+/// Assembly of general registers, with the carry and zero flags.
+#[allow(asm_sub_register)]
+fn scalar_assembly(a: u128, b: u128) -> [u64; 16] {
+    let [a0, a1] = [a as u64, (a >> 64) as u64];
+    let [b0, b1] = [b as u64, (b >> 64) as u64];
+    let divisor = b0 | 1;
+    let (mut low, mut high) = (a0, a1);
+    let (mut difference, mut borrowed) = (a0 as u32, a1 as u32);
+    let (mut word, mut double_word, mut copy) = (a0 as u16, a0 as u32, a0);
+    let (mut byte, mut inverted): (u8, u32) = (a0 as u8, a1 as u32);
+    let (quotient, remainder, quotient32, product, above): (u64, u64, u32, u64, u8);
+    let (mut narrow, upper): (u64, u32) = (a1, (a1 as u32) % (divisor as u32));
+    unsafe {
+        asm!("div {0:r}", in(reg) divisor, inout("dx") a1 % divisor => remainder,
+            inout("ax") a0 => quotient, options(pure, nomem, nostack));
+        asm!("div {0:e}", in(reg) divisor as u32, inlateout("edx") upper => _,
+            inlateout("eax") a0 as u32 => quotient32);
+        asm!("mul {}", in(reg) b1, inlateout("rax") a0 => _, lateout("rdx") product);
+        asm!("add {0}, {2}", "adc {1}, {3}",
+            inout(reg) low, inout(reg) high, in(reg) b0, in(reg) b1);
+        asm!("sub {0:e}, {2:e}; sbb {1:e}, {3:e}",
+            inout(reg) difference, inout(reg) borrowed, in(reg) b0, in(reg) b1);
+        asm!("test {0}, {0}", "cmovnz {1:e}, {2:e}",
+            in(reg_byte) (b0 & 1) as u8, inlateout(reg) word, in(reg) b0 as u16);
+        asm!("cmp {0:x}, {1:x}", "cmovbe {2:e}, {1:e}",
+            in(reg) a0, in(reg) b0, inlateout(reg) double_word);
+        asm!("xor {0:e}, {1:e}", "cmovz {2}, {1}",
+            inout(reg) a1 => _, in(reg) a0, inlateout(reg) copy);
+        asm!("CMP {0}, {1}", "SETA {2}", in(reg) a0, in(reg) b0, out(reg_byte) above);
+        asm!("not {0}\n  or {0}, {1} # a comment\n nop", inout(reg_byte) byte, in(reg_byte) b0 as u8);
+        asm!("mov {1:e}, {0:e}", "not {1:e}", in(reg) inverted, out(reg) inverted);
+        // Writes the lower half of the register, and keeps the upper one.
+        asm!("mov {0:x}, {1:x}", "and {0:r}, {2}", inout(reg) narrow, in(reg) b0, in(reg) !255u64);
+    }
+    let (mut sum, mut rest, mut sum32) = (0, 0, 0);
+    let carries = {
+        let carry = _addcarry_u64(a0 as u8 & 3, a0, b0, &mut sum);
+        let borrow = _subborrow_u64(carry, a1, b1, &mut rest);
+        let last = _addcarry_u32(borrow, a0 as u32, b1 as u32, &mut sum32);
+        u32::from_le_bytes([carry, borrow, last, above])
+    };
+    [
+        quotient,
+        remainder,
+        quotient32.into(),
+        product,
+        low,
+        high,
+        difference.into(),
+        borrowed.into(),
+        word.into(),
+        u64::from(double_word),
+        copy,
+        byte.into(),
+        inverted.into(),
+        narrow,
+        sum ^ rest,
+        u64::from(sum32) << 32 | u64::from(carries),
+    ]
+}
+
+type Assembly = ([u128; 9], [u64; 16]);
+
+fn assembly(i: usize) -> Assembly {
+    let (a, b) = (i / INTS.len(), i % INTS.len());
+    (vector_assembly(a, b), scalar_assembly(INTS[a], INTS[b]))
+}
+
+/// Instructions that a processor may lack: the host does not execute them.
+fn fused(i: usize) -> [f64; 5] {
+    let (x, y, z) = (i as f64 + 0.1, 3.7, -1.0 / 3.0);
+    let [mut a, mut b, mut c] = [x; 3];
+    let (mut single, four) = (x as f32, x);
+    if cuda_std::is_device() {
+        let mut result: f64;
+        unsafe {
+            asm!("vfmadd213sd {}, {}, {}", inout(xmm_reg) a, in(xmm_reg) y, in(xmm_reg) z);
+            asm!("vfmadd132sd {}, {}, {}", inout(xmm_reg) b, in(xmm_reg) y, in(xmm_reg) z);
+            asm!("vfmadd231sd {}, {}, {}", inout(xmm_reg) c, in(xmm_reg) y, in(xmm_reg) z);
+            asm!("vfmadd213ss {}, {}, {}",
+                inout(xmm_reg) single, in(xmm_reg) y as f32, in(xmm_reg) z as f32);
+            asm!("vfmaddsd {}, {}, {}, {}",
+                out(xmm_reg) result, in(xmm_reg) four, in(xmm_reg) y, in(xmm_reg) z);
+        }
+        return [a, b, c, single.into(), result];
+    }
+    let single = (x as f32).mul_add(y as f32, z as f32);
+    [
+        x.mul_add(y, z),
+        x.mul_add(z, y),
+        y.mul_add(z, x),
+        single.into(),
+        x.mul_add(y, z),
+    ]
+}
+
+#[kernel]
+fn assemblies(mut to: PerThread<Assembly>, mut sums: PerThread<[f64; 5]>) {
+    to.each(|i, to| *to = assembly(i));
+    sums.each(|i, sums| *sums = fused(i));
+}
+
+/// Raises the exception of a division whose quotient does not fit.
+#[kernel]
+fn exception(high: u64, mut to: PerThread<u64>) {
+    to.each(|_, to| unsafe {
+        asm!("div {}", in(reg) 5u64, inout("rdx") high => _, inout("rax") 1u64 => *to);
+    });
+}
+
 #[kernel]
 fn results(mut to: PerThread<[u128; NAMES.len()]>, mut sums: PerThread<u32>) {
     to.each(|i, to| compute(i / INTS.len(), i % INTS.len(), to));
@@ -165,6 +313,20 @@ fn main() -> CudaResult<()> {
         }
         assert_eq!(sum, i as u32 + 7);
     }
+    let mut of_assembly = vec![Assembly::default(); PAIRS];
+    let mut sums = vec![[0.0; 5]; PAIRS];
+    cust::launch((2, 32), assemblies::args(&mut of_assembly, &mut sums))?;
+    for (i, (results, sums)) in of_assembly.iter().zip(sums).enumerate() {
+        let (vectors, scalars) = assembly(i);
+        assert_eq!(results.0, vectors, "{i}");
+        assert_eq!(results.1, scalars, "{i}");
+        assert_eq!(sums, fused(i), "{i}");
+    }
+    let mut quotient = vec![0];
+    cust::launch((1, 1), exception::args(4, &mut quotient))?;
+    assert_eq!(u128::from(quotient[0]), ((4 << 64) + 1) / 5);
+    // The context is unusable after this.
+    assert!(cust::launch((1, 1), exception::args(5, &mut quotient)).is_err());
     println!("the instructions gave what they give on the host");
     Ok(())
 }
