@@ -1,6 +1,6 @@
 //! The user's cache: where it is, locks in it, and its removal.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use std::fs::File;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,13 @@ pub fn lock(directory: &Path) -> Result<File> {
         file.lock()?;
         Ok::<_, std::io::Error>(file)
     };
-    locked().with_context(|| format!("cannot lock `{}`", path.display()))
+    locked().map_err(|error| {
+        let variable = cuda_toolkit::CACHE_VARIABLE;
+        anyhow!(
+            "cannot lock `{}`: {error}\nhelp: set {variable} to a directory that can be written",
+            path.display()
+        )
+    })
 }
 
 /// Removes a directory, if it exists.
@@ -77,5 +83,23 @@ pub fn announce(line: &str) {
         && let Ok(mut terminal) = File::options().append(true).open("/dev/tty")
     {
         let _ = write!(terminal, "\r\x1b[K{line}\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lock;
+
+    #[test]
+    fn a_cache_that_cannot_be_written_is_an_error_with_help() {
+        // A file has no entries.
+        let file = std::env::current_exe().expect("a running program has a file");
+        let error = lock(&file.join("single-source")).expect_err("nothing can be created");
+        let error = format!("{error:#}");
+        assert!(error.starts_with("cannot lock `"), "{error}");
+        assert!(
+            error.contains("\nhelp: set CUDA_BUILDER_CACHE to"),
+            "{error}"
+        );
     }
 }
