@@ -87,6 +87,43 @@ pub fn numbers(xs: &[f64], mut sines: PerThread<f64>) {
     }
 }
 
+/// Kernels named like items of the preludes: an item shadows what a glob imports.
+mod common_names {
+    use cuda_std::prelude::*;
+    use cust::prelude::*;
+
+    #[kernel]
+    fn shared(mut to: PerThread<u32>) {
+        to.each(|_, to| *to = 1);
+    }
+
+    #[kernel]
+    fn warp(mut to: PerThread<u32>) {
+        to.each(|_, to| *to += 20);
+    }
+
+    #[kernel]
+    fn print(mut to: PerThread<u32>) {
+        print!("");
+        to.each(|_, to| *to += 300);
+    }
+
+    #[kernel]
+    fn launch(mut to: PerThread<u32>) {
+        to.each(|_, to| *to += 4000);
+    }
+
+    pub fn run() -> CudaResult<()> {
+        let mut to = vec![0; 32];
+        cust::launch((1, 32), shared::args(&mut to))?;
+        cust::launch((1, 32), warp::args(&mut to))?;
+        cust::launch((1, 32), print::args(&mut to))?;
+        cust::launch((1, 32), launch::args(&mut to))?;
+        assert_eq!(to, [4321; 32]);
+        Ok(())
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let device = cust::init_auto()?;
     println!("running on {device}, started on the {}", place());
@@ -149,6 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (found, x) in to.as_host_vec()?.into_iter().zip([0.5, 1.5, 2.5f64]) {
         assert!((found - x.sin() - x.sqrt()).abs() < 1e-14);
     }
+    common_names::run()?;
     // A graph of a kernel of the program.
     let kernel = Kernel::<numbers>::own()?;
     assert!(kernel.max_active_blocks_per_multiprocessor(32.into(), 0)? > 0);
