@@ -490,7 +490,7 @@ fn a_workspace_runs(directory: &Path) {
     };
     let version = |version: &str| {
         format!(
-            "[package]\nname = \"version\"\nversion = \"{version}\"\nedition = \"2021\"\n\
+            "[package]\nname = \"version\"\nversion = \"{version}\"\nedition = \"2018\"\n\
              [dependencies]\n{}",
             library("cuda_std")
         )
