@@ -45,8 +45,8 @@ struct Machine<'b, 'a, 'tcx> {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
-    /// Lowers an assembly of x86-64 and stores its outputs. Returns `None` if it has instructions or
-    /// operands without an equivalent.
+    /// Lowers an assembly of x86-64 and stores its outputs. Returns `None` if it has instructions
+    /// or operands without an equivalent.
     pub(crate) fn asm_of_x86(
         &mut self,
         template: &[InlineAsmTemplatePiece],
