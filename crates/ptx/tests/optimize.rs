@@ -588,8 +588,9 @@ fn ordinary_launches_have_32_bits_and_no_loop() {
         assert!(!copy.contains(&format!("setp.lt.{wide}")), "{copy}");
         assert!(!copy.contains(&format!("setp.ge.{wide}")), "{copy}");
     }
-    // One check, and neither a second iteration nor what it would need.
-    assert_eq!(copy.matches("setp.lt.u32").count(), 4, "{copy}");
+    // One check, and neither a second iteration nor what it would need. The index of the next element
+    // is not greater than that of the element below, and that comparison not needed.
+    assert_eq!(copy.matches("setp.lt.u32").count(), 3, "{copy}");
     assert_eq!(copy.matches("st.global.u32").count(), 1, "{copy}");
     assert_eq!(copy.matches("bra").count(), 3, "{copy}");
     // Neighbors of the first element wrap around below zero, and do not pass the check.
@@ -1811,9 +1812,9 @@ fn one_branch_leads_past_those_of_the_copy() {
     assert_eq!(count, 1, "{text}");
     // Neighbors, and not the tenth element.
     assert_eq!(test.matches("setp.eq.s32").count(), 1, "{test}");
-    assert_eq!(test.matches("setp.lt.u32").count(), 4, "{test}");
-    // Three conditions of the test, four checks, and the two other branches.
-    assert_eq!(test.matches("and.pred").count(), 3 + 4 + 2 - 1, "{test}");
+    assert_eq!(test.matches("setp.lt.u32").count(), 3, "{test}");
+    // Three conditions of the test, three checks, and the two other branches.
+    assert_eq!(test.matches("and.pred").count(), 3 + 3 + 2 - 1, "{test}");
     // Threads without an element return if the test passes. Others run the original.
     let label = &test[test.rfind("bra ").unwrap() + 4..].trim_end_matches(';');
     let other = &text[text.find(&format!("\n{label}:")).unwrap()..];
@@ -2429,6 +2430,27 @@ fn comparisons_with_smaller_constants_are_implied() {
     check(&all, &["%p19"]);
     check(&[("gt.u64", 3), ("ne.s64", 4)], &["%p0", "%p1"]);
     check(&[("ge.u64", 5), ("ne.s64", 4), ("gt.u64", 3)], &["%p0"]);
+}
+
+#[test]
+fn checks_that_the_last_one_implies_are_removed() {
+    let checks = |offsets: [i32; 3], limit: &str| {
+        let one = |(i, offset): (u32, i32)| {
+            let limit = if i == 1 { limit } else { "%len" };
+            let access = access(i).replace("%len", limit);
+            format!("add.s64 %c{i}, %i, {offset}; {access}")
+        };
+        let copy = copy_of(&(0..).zip(offsets).map(one).collect::<String>());
+        let branch = &copy[..copy.find("ld.global").unwrap()];
+        branch.matches("setp.lt.u32").count()
+    };
+    // The ranges show that no sum wraps around.
+    assert_eq!(checks([1, 3, 2], "%len"), 1);
+    assert_eq!(checks([5, 5, 5], "%len"), 1);
+    // The element before the first one has an index that is greater than all others.
+    assert_eq!(checks([-1, 3, 2], "%len"), 2);
+    // Another slice may be shorter.
+    assert_eq!(checks([1, 3, 2], "%count"), 2);
 }
 
 #[test]

@@ -25,18 +25,12 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
     let mut known = region.facts(graph, special);
     let predecessors = graph.predecessors();
     let definitions = definitions(graph, &graph.cold());
-    let mut sums = HashMap::from_iter([(special.first, Sums::default())]);
+    let mut sums = Sums::starts(graph, special, &region);
     let mut implied: Vec<(Id, Id)> = Vec::new();
     for &id in region.order() {
         let (Some(mut own), Some(mut facts)) = (sums.remove(&id), known.remove(&id)) else {
             continue;
         };
-        if region.is_join(id) {
-            own = Sums::default();
-        }
-        for name in region.written(id) {
-            own.forget(name);
-        }
         for statement in &graph.blocks[id].body {
             own.statement(statement);
             facts.statement(statement);
@@ -50,14 +44,6 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
                 && is_cheap(&graph.blocks[next].body, &definitions)
         });
         implied.extend(next.map(|next| (id, next)));
-        for to in graph.blocks[id].end.targets() {
-            if region.follows(id, to) {
-                match sums.get_mut(&to) {
-                    Some(sums) => sums.meet(&own),
-                    None => _ = sums.insert(to, own.clone()),
-                }
-            }
-        }
     }
     for &(id, next) in &implied {
         graph.blocks[id].end = End::Jump(next, false);

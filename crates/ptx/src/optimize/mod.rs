@@ -35,6 +35,7 @@ mod switches;
 mod threading;
 mod unroll;
 mod version;
+mod weaker;
 mod whole;
 
 use crate::hash::{HashMap, HashSet};
@@ -211,7 +212,9 @@ fn optimize_function<'a>(
     changed += divisions::start_loads(&mut graph);
     if let Some(special) = special {
         changed += 1 + implied::remove(&mut graph, &special);
+        let weaker = weaker::find(&graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);
+        weaker::remove(&mut graph, &weaker);
         // The copy has fewer loops.
         arrivals::simplify(&mut graph, function);
         changed += sink::sink(&mut graph, names, &special);

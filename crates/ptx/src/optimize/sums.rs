@@ -2,7 +2,10 @@
 
 use crate::hash::HashMap;
 
+use super::flow::{Graph, Id};
 use super::instructions::{instructions, is_pure, results};
+use super::narrow::Region;
+use super::specialize::Special;
 use crate::{Instruction, Operand, Statement};
 
 /// The maximum number of registers in a sum.
@@ -41,6 +44,39 @@ impl<'a> Sum<'a> {
 pub(super) struct Sums<'a>(HashMap<&'a str, (Sum<'a>, u32)>);
 
 impl<'a> Sums<'a> {
+    /// Returns the sums at the start of each block of the region of `special`.
+    pub fn starts(
+        graph: &Graph<'a>,
+        special: &Special<'a>,
+        region: &Region<'a>,
+    ) -> HashMap<Id, Sums<'a>> {
+        let mut all = HashMap::from_iter([(special.first, Sums::default())]);
+        for &id in region.order() {
+            let Some(start) = all.get_mut(&id) else {
+                continue;
+            };
+            if region.is_join(id) {
+                *start = Sums::default();
+            }
+            for name in region.written(id) {
+                start.forget(name);
+            }
+            let mut own = start.clone();
+            for statement in &graph.blocks[id].body {
+                own.statement(statement);
+            }
+            for to in graph.blocks[id].end.targets() {
+                if region.follows(id, to) {
+                    match all.get_mut(&to) {
+                        Some(sums) => sums.meet(&own),
+                        None => _ = all.insert(to, own.clone()),
+                    }
+                }
+            }
+        }
+        all
+    }
+
     /// Returns an operand of this width as a sum.
     pub fn of(&self, operand: &Operand<'a>, bits: u32) -> Option<Sum<'a>> {
         match operand {
