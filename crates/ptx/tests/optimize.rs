@@ -2454,6 +2454,23 @@ fn checks_that_the_last_one_implies_are_removed() {
 }
 
 #[test]
+fn indices_that_only_panics_read_are_computed_there() {
+    let copy = |used: &str| {
+        let checked = access(0).replace("%k0, %c0", "%k0, %i");
+        let checked = checked.replace("%d0, %c0", "%d0, %i");
+        copy_of(&format!(
+            "add.s64 %c0, %i, 77; {checked} {used}
+            mov.u64 %c1, %i; {}",
+            access(1)
+        ))
+    };
+    let only_panics = copy("");
+    assert!(!only_panics.contains(", 77;"), "{only_panics}");
+    let stored = copy("st.global.u64 [%to], %c0;");
+    assert!(stored.contains(", 77;"), "{stored}");
+}
+
+#[test]
 fn two_readings_of_the_clock_differ() {
     let text = optimized(
         "

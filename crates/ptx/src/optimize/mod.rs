@@ -33,6 +33,7 @@ mod strides;
 mod sums;
 mod switches;
 mod threading;
+mod to_panics;
 mod unroll;
 mod version;
 mod weaker;
@@ -221,6 +222,7 @@ fn optimize_function<'a>(
         limited = benefits_from_threads(&graph, &special, threads(function))
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
+        to_panics::sink(&mut graph, &special);
         specialize::start_early(&mut graph, names, &special);
         early_loads::start(&mut graph, names, &special, slices);
         early_loads::start_before_checks(&mut graph, names, &special, slices);
