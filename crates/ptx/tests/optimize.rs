@@ -1511,6 +1511,43 @@ fn conversions_of_floats_that_are_limited_have_32_bits() {
 }
 
 #[test]
+fn converted_floats_with_an_offset_have_32_bits() {
+    let copy = |offset: i32, limit: &str| {
+        // `(x as usize + 2).saturating_sub(1).min(limit)` for an offset of 1.
+        let element = operations()
+            + &format!(
+                "
+                cvt.rn.f32.u64 %f1, %rd5;
+                cvt.rzi.u64.f32 %y1, %f1;
+                setp.nan.f32 %q1, %f1, %f1;
+                selp.b64 %y2, 0, %y1, %q1;
+                setp.eq.s64 %q2, %y2, -2;
+                add.s64 %y3, %y2, {offset};
+                selp.b64 %y4, 0, %y3, %q2;
+                min.u64 %y5, %y4, {limit};
+                shl.b64 %y6, %y5, 2;
+                add.s64 %y7, %rd1, %y6;
+                st.global.f32 [%y7], %f1;"
+            );
+        specialized(&optimized(&grid_stride(&element))).1
+    };
+    let narrow = copy(1, "%rd4");
+    assert!(
+        narrow.contains("min.u32") && !narrow.contains("min.u64"),
+        "{narrow}"
+    );
+    assert!(!narrow.contains("setp.eq.s64"), "{narrow}");
+    // Above the greatest float below 2⁶⁴, the integer is -1, to which one may be added.
+    assert!(
+        narrow.contains("setp.ge.f32") && narrow.contains("0f5F800000"),
+        "{narrow}"
+    );
+    assert!(copy(513, "%rd4").contains("min.u64"));
+    // Greater than what the conversion to 32 bits distinguishes.
+    assert!(copy(1, "2147483000").contains("min.u64"));
+}
+
+#[test]
 fn coordinates_of_periodic_grids_are_tested() {
     // The element of a grid of `%rd2` elements after the one at the coordinate `%f1`.
     let body = operations()
@@ -1551,7 +1588,8 @@ fn coordinates_of_periodic_grids_are_tested() {
         &format!("{store} cvt.rn.f32.u64 %f1, %rd5;"),
     ));
     assert!(!is_tested);
-    assert_eq!(more, comparisons + 2);
+    // One comparison more finds the floats that are too large for an integer.
+    assert_eq!(more, comparisons + 3);
     let without = |from: &str, to: &str| !tested(&replaced(&body, from, to)).0;
     // Threads that start over in the original would miss a barrier.
     assert!(without(

@@ -2,13 +2,16 @@
 //!
 //! GPUs convert floats to 32-bit integers several times as fast as to 64 bits. In `x as usize`, the
 //! integer is mostly compared with a length, or limited by one: then a conversion that saturates at
-//! 2³² - 1 has the same effect, since lengths are smaller in the copy.
+//! 2³² - 1 has the same effect, since lengths are smaller in the copy. A filter also adds numbers
+//! before it limits the integer, as in `(x as usize + 2).saturating_sub(1).min(width - 1)`. Then the
+//! conversion saturates further below, so that no sum in 32 bits wraps around that does not in 64.
 
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::Graph;
 use super::names::Names;
-use crate::{Instruction, Operand, Statement, Type};
+use super::specialize::BOUND;
+use crate::{Instruction, Integer, Operand, Statement, Type};
 
 /// What is known about registers that hold floats converted to `u64`.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +22,40 @@ pub(super) struct Floats<'a> {
     nan: HashMap<&'a str, (&'a str, bool)>,
     /// The results of `x as u64`, with the register that has those of `x as u32`.
     saturated: HashMap<&'a str, &'a str>,
+    /// Sums of such results and numbers, and selections of them.
+    shifted: HashMap<&'a str, Shifted<'a>>,
+}
+
+/// A 32-bit register for a 64-bit one. Either it is the lower half of the integer, which has 32 bits
+/// with sign, or both are at least [`LARGE`], and the integer is less than 2⁶⁴ - 2 [`OFFSET`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shifted<'a> {
+    register: &'a str,
+    /// The maximum absolute value of the sum of the numbers that have been added.
+    offset: u64,
+}
+
+/// The least value of an integer that 32 bits do not hold exactly.
+const LARGE: u64 = (1 << 31) - 4 * OFFSET;
+
+/// The maximum offset. A float below 2⁶⁴ is at most 2⁶⁴ - 2048, so a sum of such a float and numbers
+/// is only negative, as a signed number, if it is large.
+const OFFSET: u64 = 512;
+
+/// Returns the registers to which a number is added, or that are compared with one for equality.
+pub(super) fn shifted<'a>(graph: &Graph<'a>) -> HashSet<&'a str> {
+    let mut found = HashSet::default();
+    graph.visit(graph.order.iter().copied(), &mut |it| {
+        let is_shift = matches!(
+            (it.opcode, &it.modifiers[..]),
+            ("add", ["s64" | "u64"]) | ("setp", ["eq" | "ne", "s64" | "u64" | "b64"])
+        );
+        if let ([_, Operand::Name(name), Operand::Integer(_)], true) = (&it.operands[..], is_shift)
+        {
+            found.insert(*name);
+        }
+    });
+    found
 }
 
 /// Returns the register that an instruction writes, if it writes one.
@@ -45,6 +82,37 @@ impl<'a> Floats<'a> {
         self.nan.retain(|name, it| other.nan.get(name) == Some(it));
         self.saturated
             .retain(|name, it| other.saturated.get(name) == Some(it));
+        self.shifted
+            .retain(|name, it| other.shifted.get(name) == Some(it));
+    }
+
+    /// Returns a 32-bit register that can replace the operand in an unsigned comparison with a number
+    /// that is at most [`BOUND`], or in a comparison for equality with such a number or one that is
+    /// at least `-OFFSET`.
+    pub fn shifted(&self, operand: &Operand<'a>) -> Option<&'a str> {
+        match operand {
+            Operand::Name(name) => self.shifted.get(name).map(|it| it.register),
+            _ => None,
+        }
+    }
+
+    /// Returns whether an operand is a number for which [`Floats::shifted`] keeps the outcome of a
+    /// comparison for equality.
+    pub fn is_comparable(operand: &Operand<'_>) -> bool {
+        let range = -(OFFSET as i64)..=BOUND as i64;
+        matches!(operand, Operand::Integer(number) if range.contains(&(number.bits as i64)))
+    }
+
+    /// Returns a side of a selection in 32 bits, and its offset.
+    fn side(&self, operand: &Operand<'a>) -> Option<(Operand<'a>, u64)> {
+        match operand {
+            Operand::Name(name) => {
+                let it = self.shifted.get(name)?;
+                Some((Operand::Name(it.register), it.offset))
+            }
+            Operand::Integer(number) => (number.bits <= BOUND).then(|| (operand.clone(), 0)),
+            _ => None,
+        }
     }
 
     /// Returns the register with `x as u32` if the operand is `x as u64`.
@@ -56,12 +124,13 @@ impl<'a> Floats<'a> {
     }
 
     /// Considers an instruction that has been appended to `to`. Its result, and the float that it
-    /// converts or tests, have no other definition.
+    /// converts or tests, have no other definition. `has_offset` is whether [`shifted`] has the result.
     pub fn instruction(
         &mut self,
         graph: &mut Graph<'a>,
         names: &'a Names,
         it: &Instruction<'a>,
+        has_offset: bool,
         to: &mut Vec<Statement<'a>>,
     ) {
         if it.guard.is_some() {
@@ -82,11 +151,38 @@ impl<'a> Floats<'a> {
                 self.nan.insert(result, (a, *relation == "nan"));
             }
             (
+                "add",
+                ["s64" | "u64"],
+                [
+                    Operand::Name(result),
+                    Operand::Name(name),
+                    Operand::Integer(number),
+                ],
+            ) => {
+                let Some(&Shifted { register, offset }) = self.shifted.get(name) else {
+                    return;
+                };
+                let offset = offset.saturating_add((number.bits as i64).unsigned_abs());
+                if offset <= OFFSET {
+                    let number = Integer::unsigned(number.bits & u64::from(u32::MAX));
+                    let operands = [Operand::Name(register), Operand::Integer(number)];
+                    let register = graph.emit(names, to, Type::B32, "add", &["s32"], operands);
+                    self.shifted.insert(result, Shifted { register, offset });
+                }
+            }
+            (
                 "selp",
                 ["b64" | "u64" | "s64"],
                 [Operand::Name(result), a, b, Operand::Name(condition)],
             ) => {
                 let Some(&(tested, is_nan)) = self.nan.get(condition) else {
+                    let is_shifted = self.shifted(a).is_some() || self.shifted(b).is_some();
+                    if let (Some(a), Some(b), true) = (self.side(a), self.side(b), is_shifted) {
+                        let offset = a.1.max(b.1);
+                        let operands = [a.0, b.0, Operand::Name(condition)];
+                        let register = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
+                        self.shifted.insert(result, Shifted { register, offset });
+                    }
                     return;
                 };
                 let (zero, value) = if is_nan { (a, b) } else { (b, a) };
@@ -100,7 +196,7 @@ impl<'a> Floats<'a> {
                     if ty == "f64" {
                         // The conversion of an `f64` that is NaN is not zero.
                         let condition = Operand::Name(condition);
-                        let zero = || Operand::Integer(crate::Integer::unsigned(0));
+                        let zero = || Operand::Integer(Integer::unsigned(0));
                         let operands = match is_nan {
                             true => [zero(), Operand::Name(word), condition],
                             false => [Operand::Name(word), zero(), condition],
@@ -108,6 +204,29 @@ impl<'a> Floats<'a> {
                         word = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
                     }
                     self.saturated.insert(result, word);
+                    if has_offset {
+                        let most = Operand::Integer(Integer::unsigned(LARGE + OFFSET));
+                        let operands = [Operand::Name(word), most];
+                        let small = graph.emit(names, to, Type::B32, "min", &["u32"], operands);
+                        // From 2⁶⁴ on, the integer is 2⁶⁴ - 1: one more is zero.
+                        let limit = match ty {
+                            "f32" => Operand::F32(0x5f80_0000),
+                            _ => Operand::F64(0x43f0_0000_0000_0000),
+                        };
+                        let is_all = ["ge", ty];
+                        let operands = [Operand::Name(tested), limit];
+                        let is_all = graph.emit(names, to, Type::Pred, "setp", &is_all, operands);
+                        let all = Operand::Integer(Integer::unsigned(u32::MAX.into()));
+                        let operands = [all, Operand::Name(small), Operand::Name(is_all)];
+                        let register = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
+                        self.shifted.insert(
+                            result,
+                            Shifted {
+                                register,
+                                offset: 0,
+                            },
+                        );
+                    }
                 }
             }
             _ => {}

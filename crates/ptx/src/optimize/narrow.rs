@@ -504,6 +504,8 @@ struct Registers<'a> {
     /// The registers that several instructions write, with the 32-bit register that has the lower
     /// half of the value at all times.
     variables: HashMap<&'a str, Low<'a>>,
+    /// Those to which a number is added.
+    shifted: HashSet<&'a str>,
 }
 
 impl<'a> Registers<'a> {
@@ -557,9 +559,11 @@ impl<'a> Registers<'a> {
             };
             (name, Low { register, wide })
         };
+        let variables = sorted.into_iter().map(variable).collect();
         Registers {
             private,
-            variables: sorted.into_iter().map(variable).collect(),
+            variables,
+            shifted: floats::shifted(graph),
         }
     }
 
@@ -1626,7 +1630,8 @@ impl<'a> State<'a> {
         if own.private.contains(floats::result(it))
             && floats::source(it).is_none_or(|it| own.private.contains(it))
         {
-            self.floats.instruction(graph, names, it, to);
+            let has_offset = own.shifted.contains(floats::result(it));
+            self.floats.instruction(graph, names, it, has_offset, to);
         }
         usize::from(replaced)
     }
@@ -1684,6 +1689,11 @@ impl<'a> State<'a> {
         let is_index = |operand: &Operand<'a>| is_small(self.facts.range(operand));
         // Comparisons with an index do not distinguish larger numbers.
         let is_saturated = |operand: &Operand<'a>| self.floats.saturated(operand).is_some();
+        let is_shifted = |operand: &Operand<'a>| self.floats.shifted(operand).is_some();
+        let is_limit = |operand: &Operand<'a>| {
+            let range = self.facts.range(operand);
+            range.is_some_and(|(low, high)| low >= 0 && high <= BOUND as i64)
+        };
         let is_own =
             |result: &Operand<'a>| matches!(result, Operand::Name(name) if own.contains(name));
         match (it.opcode, &it.modifiers[..], &it.operands[..]) {
@@ -1722,6 +1732,33 @@ impl<'a> State<'a> {
                 let mut all = vec![result.clone()];
                 all.extend(operands);
                 to.push(instruction("setp", &[relation, "u32"], all));
+                true
+            }
+            (
+                "setp",
+                [relation @ ("eq" | "ne"), "s64" | "u64" | "b64"],
+                [result @ Operand::Name(_), a, b],
+            ) if is_shifted(a) && (is_limit(b) || Floats::is_comparable(b)) => {
+                let [a, b] = [a, b].map(|it| self.shifted_low(graph, names, it, to));
+                let operands = vec![result.clone(), a, b];
+                to.push(instruction("setp", &[relation, "s32"], operands));
+                true
+            }
+            ("setp", [relation, "u64"], [result @ Operand::Name(_), a, b])
+                if is_shifted(a) && is_limit(b) || is_limit(a) && is_shifted(b) =>
+            {
+                let [a, b] = [a, b].map(|it| self.shifted_low(graph, names, it, to));
+                let operands = vec![result.clone(), a, b];
+                to.push(instruction("setp", &[relation, "u32"], operands));
+                true
+            }
+            ("min", ["u64"], [result, a, b])
+                if is_own(result)
+                    && (is_shifted(a) && is_limit(b) || is_limit(a) && is_shifted(b)) =>
+            {
+                let operands = [a, b].map(|it| self.shifted_low(graph, names, it, to));
+                let low = graph.emit(names, to, Type::B32, "min", &["u32"], operands);
+                self.defer(it, low);
                 true
             }
             ("min", ["u64"], [result, a, b])
@@ -2036,6 +2073,21 @@ impl<'a> State<'a> {
         to: &mut Vec<Statement<'a>>,
     ) -> Operand<'a> {
         match self.floats.saturated(operand) {
+            Some(register) => Operand::Name(register),
+            None => self.low_of(graph, names, operand, to),
+        }
+    }
+
+    /// Returns the 32-bit register of a converted float with an offset, or the lower half of another
+    /// operand.
+    fn shifted_low(
+        &self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        operand: &Operand<'a>,
+        to: &mut Vec<Statement<'a>>,
+    ) -> Operand<'a> {
+        match self.floats.shifted(operand) {
             Some(register) => Operand::Name(register),
             None => self.low_of(graph, names, operand, to),
         }
