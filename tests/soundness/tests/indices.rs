@@ -132,7 +132,7 @@ fn indices_are_checked_as_on_the_cpu() -> Outcome {
     let module = KERNELS.load()?;
     let stream = &Stream::new(StreamFlags::NON_BLOCKING, None)?;
     compare!(module, stream;
-        bits_of_float bits_of_double bits_of_float_in_rows sign_of_word sixteen_bits
+        neighbors_of_float neighbors_of_double bits_of_float bits_of_double bits_of_float_in_rows sign_of_word sixteen_bits
         eight_bits_with_sign rows rows_of_wrapping_width rows_and_neighbors row_below column_beside
         rows_of_another_pitch narrow_product shifted_out below_zero below_zero_and_back distance
         signed negative_factor reversed narrow_counter wide_counter steps steps_of_eight
