@@ -1435,41 +1435,6 @@ fn checks_behind_different_conditions_become_one_branch() {
 }
 
 #[test]
-fn checks_of_nine_conditional_accesses_become_one_branch() {
-    let start = lines(GUARDED, ".reg .pred", "cvt.u64").join("\n");
-    // As for a window of 3x3 elements with zero padding.
-    let access = |i: u32| {
-        format!(
-            "
-            $access{i}:
-            add.s64 %d{i}, %rd3, {i};
-            setp.lt.u64 %q{i}, %d{i}, %rd4;
-            @!%q{i} bra $access{};
-            setp.lt.u64 %k{i}, %d{i}, %rd2;
-            @!%k{i} bra $P{i};
-            add.s64 %e{i}, %rd1, %d{i};
-            st.global.u8 [%e{i}], 1;",
-            i + 1
-        )
-    };
-    let accesses: String = (0..9).map(access).collect();
-    let panics: String = (0..9)
-        .map(|i| panic_with(&format!("$P{i}"), &format!("%d{i}")))
-        .collect();
-    let text = optimized(&format!(
-        "{start}
-        .reg .pred %q<9>, %k<9>;
-        .reg .b64 %d<9>, %e<9>;
-        {accesses}
-        $access9:
-        ret;
-        {panics}"
-    ));
-    // In the original and in the copy with 32 bits.
-    assert_eq!(text.matches("or.pred").count(), 2 * 8, "{text}");
-}
-
-#[test]
 fn checks_of_loaded_indices_stay_behind_their_conditions() {
     let loaded = replaced(
         GUARDED,

@@ -16,7 +16,7 @@ use super::{Literal, check_of, definitions, literal, take_writers};
 use crate::{Guard, Instruction, Operand, Statement, Type};
 
 /// The maximum number of checks that one branch combines.
-const CHECKS: usize = 9;
+const CHECKS: usize = 8;
 
 /// The maximum number of instructions of the accesses.
 const LARGEST: usize = 160;
