@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::generator::{Code, Generator, PANIC, settings};
+use common::generator::{Code, Generator, PANIC, registers, settings};
 use common::{Device, Params};
 use fastrand::Rng;
 use ptx::{Purpose, Slice, stack};
@@ -359,11 +359,7 @@ impl Count {
 /// Returns a kernel with a loop whose counter runs from `start` to `bound`.
 fn kernel(rng: &mut Rng) -> (String, Count) {
     let bits = if rng.bool() { 32 } else { 64 };
-    let (reg, suffix) = if bits == 32 {
-        ("%r", "32")
-    } else {
-        ("%rd", "")
-    };
+    let (reg, suffix) = registers(bits);
     let sign = if rng.u32(..4) == 0 { 's' } else { 'u' };
     let mut text = Text::new(rng);
     for name in ["start", "bound", "stride", "offset"] {

@@ -5,7 +5,7 @@ mod common;
 
 use std::fmt::Write as _;
 
-use common::generator::{Code, Generator, settings};
+use common::generator::{Code, Generator, registers, settings};
 use common::{Device, Params, before_and_after};
 use fastrand::Rng;
 
@@ -133,11 +133,7 @@ impl Text<'_> {
     fn counted_loop(&mut self, depth: u32) {
         let label = self.number();
         let bits = [32, 64][self.rng.usize(..2)];
-        let (prefix, suffix) = if bits == 32 {
-            ("%r", "32")
-        } else {
-            ("%rd", "")
-        };
+        let (prefix, suffix) = registers(bits);
         let down = self.rng.u32(..4) == 0;
         let bound = format!("%{}{suffix}", ["a", "b"][self.rng.usize(..2)]);
         let start = if down { bound.clone() } else { "0".to_owned() };
@@ -188,11 +184,7 @@ impl Text<'_> {
     fn several_latches(&mut self, depth: u32) {
         let label = self.number();
         let bits = [32, 64][self.rng.usize(..2)];
-        let (prefix, suffix) = if bits == 32 {
-            ("%r", "32")
-        } else {
-            ("%rd", "")
-        };
+        let (prefix, suffix) = registers(bits);
         let step = [1, 1, 2, 4, -1, -2, -4][self.rng.usize(..7)];
         let numbers = [4 * self.rng.i64(0..5), 4 * self.rng.i64(0..5) - 4];
         let [mut start, mut limit] = numbers.map(|number| number.to_string());

@@ -72,6 +72,15 @@ pub trait Generator {
     }
 }
 
+/// Returns the prefix of the registers with this width, and the suffix of those that hold the lower
+/// half of a parameter, if the width is 32.
+pub fn registers(bits: u32) -> (&'static str, &'static str) {
+    match bits {
+        32 => ("%r", "32"),
+        _ => ("%rd", ""),
+    }
+}
+
 /// Returns the seed to repeat, if there is one, and the number of kernels: `SEED` and `COUNT`.
 pub fn settings(count: u64) -> (Option<u64>, u64) {
     let of = |name: &str| std::env::var(name).ok()?.parse().ok();
