@@ -17,7 +17,8 @@ pub fn frames<'a>(module: &Module<'a>) -> Vec<(&'a str, u64)> {
         .collect()
 }
 
-fn local_bytes(body: &[Statement<'_>]) -> u64 {
+/// Returns the size of a body's variables in local memory.
+pub(crate) fn local_bytes(body: &[Statement<'_>]) -> u64 {
     let sizes = body.iter().map(|statement| match statement {
         Statement::Variable(variable) if variable.space == Space::Local => {
             variable.size().unwrap_or(u64::MAX)

@@ -32,6 +32,7 @@ mod optimize;
 mod outline;
 mod param_stores;
 mod parse;
+mod promote_arrays;
 mod prototypes;
 mod recursion;
 mod rewrite;
@@ -147,6 +148,9 @@ pub fn finish(
         Purpose::Debugging | Purpose::Plain => HashSet::default(),
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
     };
+    if matches!(purpose, Purpose::Speed(_)) {
+        promote_arrays::promote_arrays(&mut module, &names);
+    }
     widen_narrow(&mut module);
     replace_bfi(&mut module);
     gather_param_stores(&mut module);

@@ -80,7 +80,7 @@ fn is_special(name: &str) -> bool {
 }
 
 /// Calls `visit` with each register that the instruction writes.
-pub(super) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(crate) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     if NO_RESULT.contains(&instruction.opcode) {
         return;
     }
