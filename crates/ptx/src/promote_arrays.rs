@@ -139,10 +139,12 @@ impl Capacity {
         }
     }
 
-    /// Returns whether half of the threads fit if each block of `threads` has `shared` bytes.
-    fn suffices(self, threads: u64, shared: u64) -> bool {
+    /// Returns whether half of the threads and `least` blocks fit if each block of `threads` has
+    /// `shared` bytes.
+    fn suffices(self, threads: u64, shared: u64, least: u64) -> bool {
         let blocks = self.shared / (shared + RESERVED);
-        blocks * threads * 2 >= self.threads.min(MAX_BLOCKS * threads)
+        let is_half = blocks * threads * 2 >= self.threads.min(MAX_BLOCKS * threads);
+        is_half && blocks >= least
     }
 }
 
@@ -178,7 +180,8 @@ fn plan<'a>(
     let size = bytes.checked_next_multiple_of(word.bytes())?;
     let threads = block.threads;
     let shared = (shared.checked_next_multiple_of(16)?).checked_add(size.checked_mul(threads)?)?;
-    if dynamic || shared > MAX_STATIC || !capacity.suffices(threads, shared) {
+    let blocks = least_blocks(function);
+    if dynamic || shared > MAX_STATIC || !capacity.suffices(threads, shared, blocks) {
         return None;
     }
     Some(Plan {
@@ -222,6 +225,15 @@ impl Block {
             extents: None,
         })
     }
+}
+
+/// Returns the number of blocks that a multiprocessor must have room for.
+fn least_blocks(function: &Function<'_>) -> u64 {
+    let mut directives = function.directives.iter();
+    let directive = directives.find(|it| it.name == "minnctapersm");
+    directive
+        .and_then(|it| it.values.first().copied())
+        .unwrap_or(0)
 }
 
 /// Returns the name and the size in bytes of the only variable in local memory.

@@ -131,6 +131,9 @@ fn shared_memory_suffices_for_half_of_the_threads() {
     assert_stays(&finished("", ".reqntid 128", 256, STACK));
     assert_moved(&finished("", ".reqntid 1024", 48, STACK));
     assert_stays(&finished("", ".reqntid 1024", 64, STACK));
+    // Six blocks of 33 KiB, and no more.
+    assert_moved(&finished("", ".reqntid 256\n.minnctapersm 6", 128, STACK));
+    assert_stays(&finished("", ".reqntid 256\n.minnctapersm 7", 128, STACK));
     let used = ".shared .align 4 .b8 tile[40960];";
     let body = format!("{STACK}st.shared.u32 [tile], %r1;");
     assert_stays(&finished(used, ".reqntid 256", 64, &body));

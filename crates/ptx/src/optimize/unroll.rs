@@ -12,7 +12,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Block, End, Graph, Id};
-use super::instructions::{has_effect, is_pure, rename, results, sources};
+use super::instructions::{has_effect, instructions, is_pure, rename, results, sources};
 use super::loops::{Relation, Step, Which};
 use super::version::{Ahead, number};
 use super::{Check, check_of};
@@ -206,11 +206,21 @@ fn demand_in_slice<'a>(
     let offset = u64::try_from(offset)
         .ok()
         .filter(|&offset| offset < 1 << 20)?;
-    let range = ahead.range(address, 64)?;
     let load = |ahead: &mut Ahead<'_, 'a>, name: &'a str| {
         let at = Operand::Address(Base::Name(name), 0);
         ahead.emit(Type::B64, "ld", &["param", "u64"], [at])
     };
+    if offset + bytes <= slice.element
+        && let Some((start, bound)) = part(ahead, cold, address, slice.element, pointer)
+    {
+        // Element `start + i` of the slice, for all `i` below the bound.
+        let length = load(ahead, length);
+        ahead.demand("le", "u64", &start, &length);
+        let rest = ahead.emit64("sub", &["s64"], &length, &start);
+        ahead.demand("le", "u64", &bound, &rest);
+        return Some(());
+    }
+    let range = ahead.range(address, 64)?;
     let base = load(ahead, pointer);
     let base = ahead.emit(Type::B64, "cvta", &["to", "global", "u64"], [base]);
     let length = load(ahead, length);
@@ -221,6 +231,127 @@ fn demand_in_slice<'a>(
     let last = ahead.emit64("add", &["s64"], &range.highest, &number(offset + bytes));
     ahead.demand("le", "u64", &last, &end);
     Some(())
+}
+
+/// If an address in a loop is that of element `i` of a part of a slice, where `i` is the loop's
+/// counter, returns the index in the slice at which the part begins, and an exclusive upper bound of
+/// the counter's values.
+fn part<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    address: &'a str,
+    element: u64,
+    pointer: &'a str,
+) -> Option<(Operand<'a>, Operand<'a>)> {
+    let (sum, ..) = ahead.each.definition(ahead.graph, address)?;
+    let (base, distance) = match (sum.opcode, &sum.modifiers[..], &sum.operands[1..]) {
+        ("add", ["s64" | "u64"], [a, b]) if ahead.each.is_invariant(a) => (a, b),
+        ("add", ["s64" | "u64"], [a, b]) if ahead.each.is_invariant(b) => (b, a),
+        _ => return None,
+    };
+    let (&Operand::Name(base), &Operand::Name(distance)) = (base, distance) else {
+        return None;
+    };
+    let index = if element == 1 {
+        Operand::Name(distance)
+    } else {
+        let (scaled, ..) = ahead.each.definition(ahead.graph, distance)?;
+        scaled_by(scaled, element)?
+    };
+    let &Operand::Name(index) = &index else {
+        return None;
+    };
+    let start = start_of(ahead.graph, cold, base, element, pointer)?;
+    let bound = ahead.bound_of(index)?;
+    let start = match start {
+        Some((start, 32)) => ahead.emit(Type::B64, "cvt", &["u64", "u32"], [start]),
+        Some((start, _)) => start,
+        None => number(0),
+    };
+    Some((start, bound))
+}
+
+/// Returns the factor of a product with the size of an element.
+fn scaled_by<'a>(it: &Instruction<'a>, element: u64) -> Option<Operand<'a>> {
+    let (factor, by) = match (it.opcode, &it.modifiers[..], &it.operands[1..]) {
+        ("shl", ["b64"], [factor, Operand::Integer(by)]) if by.bits < 64 => (factor, 1 << by.bits),
+        ("mul", ["lo", "s64" | "u64"] | ["wide", "u32"], [factor, Operand::Integer(by)]) => {
+            (factor, by.bits)
+        }
+        _ => return None,
+    };
+    (by == element).then(|| factor.clone())
+}
+
+/// If a register is the address of an element of a slice, returns the index and its width, or
+/// `Some(None)` for the first element. `pointer` is the parameter with the slice's address.
+#[expect(
+    clippy::type_complexity,
+    reason = "an index and its width, or the first element"
+)]
+fn start_of<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    register: &'a str,
+    element: u64,
+    pointer: &'a str,
+) -> Option<Option<(Operand<'a>, u32)>> {
+    let it = only_definition(graph, cold, register)?;
+    match (it.opcode, &it.modifiers[..], &it.operands[1..]) {
+        ("ld", ["param", _], [Operand::Address(Base::Name(name), 0)]) => {
+            (*name == pointer).then_some(None)
+        }
+        ("mov" | "cvta", _, &[Operand::Name(from)]) => {
+            start_of(graph, cold, from, element, pointer)
+        }
+        ("add", ["s64" | "u64"], &[Operand::Name(a), Operand::Name(b)]) => {
+            [(a, b), (b, a)].into_iter().find_map(|(base, distance)| {
+                if start_of(graph, cold, base, element, pointer)?.is_some() {
+                    return None;
+                }
+                if element == 1 {
+                    return Some(Some((Operand::Name(distance), 64)));
+                }
+                let scaled = only_definition(graph, cold, distance)?;
+                let start = scaled_by(scaled, element)?;
+                let bits = if scaled.modifiers[0] == "wide" {
+                    32
+                } else {
+                    64
+                };
+                Some(Some((start, bits)))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the instruction that writes a register, if it is the only one.
+fn only_definition<'g, 'a>(
+    graph: &'g Graph<'a>,
+    cold: &[bool],
+    register: &str,
+) -> Option<&'g Instruction<'a>> {
+    let mut found = None;
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if cold[id] {
+            continue;
+        }
+        for statement in &block.body {
+            let mut writes = 0;
+            instructions(statement, &mut |it| {
+                results(it, &mut |name| writes += usize::from(name == register));
+            });
+            match statement {
+                _ if writes == 0 => {}
+                Statement::Instruction(it) if found.is_none() && it.guard.is_none() => {
+                    found = Some(it);
+                }
+                _ => return None,
+            }
+        }
+    }
+    found
 }
 
 /// Returns the kernel parameter that an address is derived from by additions, copies and

@@ -659,7 +659,7 @@ impl<'a> Ahead<'_, 'a> {
 
     /// Returns an exclusive upper bound of a register's values, in 64 bits, if the register is the
     /// loop's counter or the zero-extended counter.
-    fn bound_of(&mut self, register: &'a str) -> Option<Operand<'a>> {
+    pub fn bound_of(&mut self, register: &'a str) -> Option<Operand<'a>> {
         let trip = self.trip.clone()?;
         let bound = trip.bound?;
         let is_counter = register == trip.counter.register
