@@ -295,8 +295,7 @@ impl<T> PerThread2d<'_, T> {
             pointer: self.pointer,
             length: self.length,
             width: self.width,
-            // The width may exceed the number of elements, which bounds the columns too.
-            places: Places::of_thread_in_grid().up_to(self.width.min(self.length), self.height()),
+            places: Places::of_thread_in_grid().up_to(self.width, self.height),
         }
     }
 
@@ -338,9 +337,7 @@ impl<T, const W: usize, const H: usize> PerTile<'_, T, W, H> {
         }
         let (pointer, length, width, height) =
             (self.pointer, self.length, self.width, self.height());
-        // The width may exceed the number of elements, which bounds the columns too.
-        let columns = width.min(length).div_ceil(W);
-        let places = Places::of_block().up_to(columns, height.div_ceil(H));
+        let places = Places::of_block().up_to(width.div_ceil(W), height.div_ceil(H));
         places.map(move |(x, y)| {
             let (x, y) = (x * W, y * H);
             Tile {

@@ -65,22 +65,8 @@ impl<T> PerThread3d<'_, T> {
         // A volume without columns or rows can have any number of layers, which no memory bounds.
         let depth = if self.length == 0 { 0 } else { self.depth };
         [
-            // Width and height may exceed the number of elements, which bounds columns and rows
-            // too.
-            along(
-                block.x,
-                blocks.x,
-                thread.x,
-                threads.x,
-                self.width.min(self.length),
-            ),
-            along(
-                block.y,
-                blocks.y,
-                thread.y,
-                threads.y,
-                self.height.min(self.length),
-            ),
+            along(block.x, blocks.x, thread.x, threads.x, self.width),
+            along(block.y, blocks.y, thread.y, threads.y, self.height),
             along(block.z, blocks.z, thread.z, threads.z, depth),
         ]
     }

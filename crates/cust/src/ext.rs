@@ -85,8 +85,8 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     /// Views the elements as rows of `width` elements, for a kernel parameter of type
     /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
     ///
-    /// The launch copies the elements to the device and back. The last row may be shorter. Widths
-    /// above 2⁴⁰ are clamped to 2⁴⁰.
+    /// The launch copies the elements to the device and back. The last row may be shorter. A width
+    /// above the number of elements is clamped to that number.
     ///
     /// # Examples
     ///
@@ -118,7 +118,9 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     /// Views the elements as layers of `height` rows of `width` elements, for a kernel parameter
     /// of type `PerThread3d`.
     ///
-    /// The launch copies the elements to the device and back. The last layer may be shorter.
+    /// The launch copies the elements to the device and back. The last layer may be shorter. A width
+    /// above the number of elements is clamped to that number, and a height above the number of rows
+    /// to that number.
     ///
     /// # Examples
     ///

@@ -697,7 +697,7 @@ pub unsafe trait OutputOf<'p> {}
 ///
 /// Its value has the layout of a `#[repr(C)]` struct of the fields `pointer: *mut Element`,
 /// `length: usize`, `width: usize` and `height: usize`, where the last row may be partial, `width`
-/// is at most 2⁴⁰ and `height` at most 2⁶². Otherwise as for [`Output`].
+/// is at most 2⁴⁰ and at most `length` or 1, and `height` at most 2⁶². Otherwise as for [`Output`].
 #[diagnostic::on_unimplemented(
     message = "a kernel's parameter `{Self}` does not accept rows",
     label = "the kernel's parameter is `{Self}`",

@@ -22,9 +22,9 @@ pub struct Elements {
 pub struct Rows {
     /// The elements.
     pub elements: Elements,
-    /// The number of elements per row.
+    /// The number of elements per row: at most the number of elements, or 1.
     pub width: u64,
-    /// The number of rows; the last one may be partial.
+    /// The number of rows; the last one may be partial. Of a volume, the rows of a layer.
     pub height: u64,
 }
 

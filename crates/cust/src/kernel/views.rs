@@ -13,7 +13,7 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Views all elements as rows of `width` elements, for a kernel parameter of type
     /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
     ///
-    /// The last row may be shorter. Widths above 2⁴⁰ are clamped to 2⁴⁰.
+    /// The last row may be shorter. A width above the number of elements is clamped to that number.
     pub fn rows_mut(&mut self, width: usize) -> RowsMut<'_, T> {
         RowsMut::new(self.as_mut_slice(), width)
     }
@@ -21,15 +21,15 @@ impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Views all elements as layers of `height` rows of `width` elements, for a kernel parameter of
     /// type `PerThread3d`.
     ///
-    /// The last layer may be shorter. If a layer would have more than 2⁴⁰ elements, `height` is
-    /// clamped to the number of rows in the buffer.
+    /// The last layer may be shorter. A width above the number of elements is clamped to that number,
+    /// and a height above the number of rows in the buffer to that number.
     pub fn volume_mut(&mut self, width: usize, height: usize) -> VolumeMut<'_, T> {
         VolumeMut::new(self.as_mut_slice(), width, height)
     }
 }
 
-/// The maximum number of columns that is passed to a kernel: larger than any device's memory, and
-/// small enough that the index of an element one row and one column past the end is below 2⁶⁴.
+/// The maximum number of columns that is passed to a kernel, of zero-sized elements too: small enough
+/// that the index of an element one row and one column past the end is below 2⁶⁴.
 const MOST_COLUMNS: u64 = 1 << 40;
 /// The maximum number of rows that is passed to a kernel. Only zero-sized elements have more.
 const MOST_ROWS: u64 = 1 << 62;
@@ -62,7 +62,8 @@ unsafe impl<'a, T: DeviceCopy, P: OutputRows<Element = T>> Argument<P> for RowsM
 
 /// Returns width and height of `length` elements in rows of `width`.
 fn row_sizes(length: u64, width: usize) -> [u64; 2] {
-    let width = (width as u64).min(MOST_COLUMNS);
+    // Kernels rely on these bounds.
+    let width = (width as u64).min(length.max(1)).min(MOST_COLUMNS);
     [width, length.div_ceil(width.max(1)).min(MOST_ROWS)]
 }
 
@@ -105,12 +106,12 @@ unsafe impl<'a, T: DeviceCopy, P: OutputVolume<Element = T>> Argument<P> for Vol
 
 /// Returns width, height and depth of `length` elements in layers of `height` rows of `width`.
 fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
-    let width = (width as u64).min(MOST_COLUMNS);
-    // If a layer is larger than any memory, clamp the height to the rows that exist: the indices of
-    // other rows might wrap.
-    let (height, layer) = match width.checked_mul(height as u64) {
-        Some(layer) if layer <= MOST_COLUMNS => (height as u64, layer),
-        _ => (length.div_ceil(width).min(MOST_ROWS), length),
+    let [width, rows] = row_sizes(length, width);
+    let height = (height as u64).min(rows.max(1));
+    // The indices of rows past the end of a layer of zero-sized elements might wrap.
+    let (height, layer) = match width.checked_mul(height) {
+        Some(layer) if layer <= MOST_COLUMNS => (height, layer),
+        _ => (rows, length),
     };
     [width, height, length.div_ceil(layer.max(1))]
 }

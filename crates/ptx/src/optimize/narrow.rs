@@ -1800,6 +1800,25 @@ impl<'a> State<'a> {
                 self.defer(it, low);
                 true
             }
+            // A bound that no index reaches.
+            ("min", ["u64"], [result, a, Operand::Integer(most)])
+                if is_own(result) && is_index(a) && most.bits > u64::from(u32::MAX) =>
+            {
+                let low = self.lows(graph, names, [a], to);
+                let low = graph.emit(names, to, Type::B32, "mov", &["b32"], low);
+                self.defer(it, low);
+                true
+            }
+            // The extents of the grid along other dimensions are 1.
+            ("mul", ["lo", "s32" | "u32"], [result @ Operand::Name(_), a, b])
+                if let Some(other) = [(a, b), (b, a)].into_iter().find_map(|(one, other)| {
+                    (self.facts.range(one) == Some((1, 1))).then_some(other)
+                }) =>
+            {
+                let operands = vec![result.clone(), other.clone()];
+                to.push(instruction("mov", &["b32"], operands));
+                true
+            }
             (opcode @ ("max" | "div" | "rem"), ["u64"], [result, a, b])
                 if is_own(result) && is_index(a) && is_index(b) =>
             {
