@@ -62,12 +62,10 @@ impl<T> PerThread3d<'_, T> {
             step: u64::from(blocks) * u64::from(threads),
             len: len as u64,
         };
-        // A volume without columns or rows can have any number of layers, which no memory bounds.
-        let depth = if self.length == 0 { 0 } else { self.depth };
         [
             along(block.x, blocks.x, thread.x, threads.x, self.width),
             along(block.y, blocks.y, thread.y, threads.y, self.height),
-            along(block.z, blocks.z, thread.z, threads.z, depth),
+            along(block.z, blocks.z, thread.z, threads.z, self.depth),
         ]
     }
 

@@ -6,6 +6,10 @@
 //! of one index are adjacent for the threads of a block, as they are in local memory, so threads
 //! that access equal or different indices have no bank conflicts.
 //!
+//! A kernel that loads from global memory at places that it keeps in the array, such as the nodes of
+//! a tree, needs the L1 cache more than the array does: with its stack in shared memory, a search of
+//! a tree took 28 % longer on an H100.
+//!
 //! Only arrays whose addresses are used for nothing but accesses are moved, in kernels whose number
 //! of threads per block is bounded, without dynamic shared memory, and only if the multiprocessor
 //! can then still run half of its threads.
@@ -13,7 +17,7 @@
 use crate::dead::visit_operand;
 use crate::hash::HashSet;
 use crate::optimize::Names;
-use crate::optimize::instructions::{instructions, results};
+use crate::optimize::instructions::{instructions, results, sources};
 use crate::rewrite::instruction;
 use crate::{
     Base, Function, Guard, Instruction, Integer, Item, Module, Operand, Registers, SectionLine,
@@ -35,6 +39,9 @@ const RESERVED: u64 = 1 << 10;
 /// The tables of libdevice's reduction of large angles, and the size of the array in local memory
 /// that each reduction computes. Few angles are that large.
 const REDUCTIONS: [(&str, u64); 2] = [("__cudart_i2opi_f", 28), ("__cudart_i2opi_d", 40)];
+
+/// The state spaces of loads that do not need the L1 cache.
+const NEAR: [&str; 4] = ["const", "local", "param", "shared"];
 
 /// The index of a thread in its block, and the extent of the block, per dimension.
 const INDICES: [(&str, &str); 3] = [
@@ -176,6 +183,9 @@ fn plan<'a>(
         // ptxas keeps the elements in registers.
         return None;
     }
+    if holds_places(&all, &addresses) {
+        return None;
+    }
     let (shared, dynamic) = survey.shared_memory(function);
     let size = bytes.checked_next_multiple_of(word.bytes())?;
     let threads = block.threads;
@@ -267,6 +277,28 @@ fn own_bytes(all: &[&Instruction<'_>], bytes: u64) -> u64 {
         }
     }
     own
+}
+
+/// Returns whether the address of a load from global memory depends on a value in the variable.
+fn holds_places<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> bool {
+    let mut values: HashSet<&'a str> = HashSet::default();
+    loop {
+        let before = values.len();
+        for it in all {
+            let mut depends = it.opcode == "ld" && matches!(usage(it, addresses), Use::Inside);
+            sources(it, &mut |name| depends |= values.contains(name));
+            if depends {
+                let is_load = it.opcode == "ld" && !matches!(usage(it, addresses), Use::Inside);
+                if is_load && !it.modifiers.iter().any(|space| NEAR.contains(space)) {
+                    return true;
+                }
+                results(it, &mut |name| _ = values.insert(name));
+            }
+        }
+        if values.len() == before {
+            return false;
+        }
+    }
 }
 
 /// What an instruction does with addresses of a variable in local memory.

@@ -148,6 +148,27 @@ fn dynamic_shared_memory_keeps_the_array() {
 }
 
 #[test]
+fn an_array_of_places_in_global_memory_stays() {
+    let load = "mul.wide.u32 %rd4, %r2, 16;\nadd.s64 %rd5, %rd9, %rd4;\n";
+    for (load, stays) in [
+        ("ld.global.u32 %r4, [%rd5];", true),
+        ("ld.global.nc.v4.u32 {%r4, %r5, %r6, %r7}, [%rd5];", true),
+        ("ld.u32 %r4, [%rd5];", true),
+        // Of these, only the loads need the cache.
+        ("st.global.u32 [%rd5], %r4;", false),
+        ("red.global.add.u32 [%rd5], %r4;", false),
+    ]
+    .map(|(access, stays)| (format!("{STACK}{load}{access}"), stays))
+    {
+        let text = finished("", ".reqntid 256", 64, &load);
+        match stays {
+            true => assert_stays(&text),
+            false => assert_moved(&text),
+        }
+    }
+}
+
+#[test]
 fn arrays_with_constant_indices_stay() {
     let body = "mov.u64 %rd1, depot;\nst.local.u32 [%rd1+4], %r1;\nld.local.u32 %r2, [depot+8];";
     assert_stays(&finished("", ".reqntid 256", 64, body));

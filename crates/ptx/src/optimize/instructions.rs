@@ -92,7 +92,7 @@ pub(crate) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(
 }
 
 /// Calls `visit` with each register (and other name) that the instruction reads.
-pub(super) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
+pub(crate) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     if let Some(guard) = instruction.guard {
         visit(guard.register);
     }

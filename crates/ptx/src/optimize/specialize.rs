@@ -855,9 +855,23 @@ impl<'g, 'a> Test<'g, 'a> {
                 }
             });
         }
-        let mut factors = product.iter();
-        let mut all = self.value(factors.next()?)?;
-        for (index, factor) in factors.enumerate() {
+        let mut factors = product;
+        // The test already demands that some products are below the bound.
+        let known = match product {
+            [a, b, _, ..] => self.extent_of([*a, *b]),
+            _ => None,
+        };
+        let mut all = match known {
+            Some(known) => {
+                factors = &factors[2..];
+                self.value(known)?
+            }
+            None => {
+                factors = product.get(1..)?;
+                self.value(product[0])?
+            }
+        };
+        for (index, factor) in factors.iter().enumerate() {
             let factor = self.value(factor)?;
             if index > 0 {
                 // The product so far must fit 32 bits.
@@ -871,6 +885,24 @@ impl<'g, 'a> Test<'g, 'a> {
         }
         self.demand("le", "u64", [all, least?].map(Operand::Name));
         Some(())
+    }
+
+    /// Returns the extent that is the product of two others.
+    fn extent_of(&self, factors: [&'a str; 2]) -> Option<&'a str> {
+        let is_product = |name: &&&'a str| {
+            let Some(it) = self.single.get(**name) else {
+                return false;
+            };
+            match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+                ("mul", ["lo", "s64" | "u64"], [_, Operand::Name(a), Operand::Name(b)]) => {
+                    [*a, *b] == factors || [*b, *a] == factors
+                }
+                _ => false,
+            }
+        };
+        let mut found: Vec<&'a str> = self.extents.iter().filter(is_product).copied().collect();
+        found.sort_unstable();
+        found.first().copied()
     }
 
     /// Adds the condition that a sum of products of extents is at most each of the lengths. The
