@@ -2,6 +2,7 @@
 //! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
 mod arrivals;
+mod ballots;
 mod bounds;
 mod combine;
 mod convert;
@@ -181,6 +182,7 @@ fn optimize_function<'a>(
     let kernel = function.entry.then_some(function.name);
     let mut changed = spaces::infer(&mut graph, names, kernel, slices);
     changed += reductions::replace(&mut graph);
+    changed += ballots::replace(&mut graph, names);
     if function.entry {
         changed += ordered::relax(&mut graph, names, function);
         changed += arrivals::simplify(&mut graph, function);

@@ -107,7 +107,10 @@ fn exchange<'a>(it: &Instruction<'a>, single: &HashMap<&'a str, Instruction<'a>>
 }
 
 /// Returns the value of a constant with 32 bits.
-fn constant<'a>(operand: &Operand<'a>, single: &HashMap<&'a str, Instruction<'a>>) -> Option<u64> {
+pub(super) fn constant<'a>(
+    operand: &Operand<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> Option<u64> {
     match operand {
         Operand::Integer(value) => Some(value.bits & u64::from(u32::MAX)),
         Operand::Name(name) => {

@@ -285,10 +285,6 @@ fn scaled_by<'a>(it: &Instruction<'a>, element: u64) -> Option<Operand<'a>> {
 
 /// If a register is the address of an element of a slice, returns the index and its width, or
 /// `Some(None)` for the first element. `pointer` is the parameter with the slice's address.
-#[expect(
-    clippy::type_complexity,
-    reason = "an index and its width, or the first element"
-)]
 fn start_of<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
