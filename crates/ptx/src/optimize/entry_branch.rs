@@ -17,7 +17,7 @@ use crate::{Guard, Statement};
 /// The maximum number of instructions of the copy, without those at the entry. Other warps hide the
 /// latencies of more, and ptxas computes the test of longer kernels in uniform registers, but not
 /// its conjunction with conditions that differ between threads.
-const LARGEST: usize = 40;
+const LARGEST: usize = 72;
 
 /// Combines the branches.
 pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) {

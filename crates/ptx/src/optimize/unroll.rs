@@ -26,8 +26,10 @@ const ITERATIONS: usize = 4;
 pub(super) struct Plan<'a> {
     /// The loop's blocks, in execution order.
     row: Vec<Id>,
-    /// The instructions that the checks need.
+    /// The instructions that the checks need, and others that do not depend on the checks.
     early: Places,
+    /// Whether there are others.
+    starts_others: bool,
     /// The checks.
     checks: Vec<(Id, Check<'a>)>,
     counter: &'a str,
@@ -103,13 +105,18 @@ pub(super) fn plan<'a>(
             }
         }
     }
-    let (early, loads) = needed(ahead, &checks)?;
-    for (address, offset, bytes) in loads {
-        demand_in_slice(ahead, cold, address, offset, bytes, slices)?;
+    let mut registers: Vec<&str> = checks.iter().map(|(_, check)| check.register).collect();
+    // The counters of the next iterations.
+    registers.extend(ahead.counters.iter().map(|counter| counter.register));
+    let (mut early, loads) = needed(ahead, registers)?;
+    for load in loads {
+        demand_in_slice(ahead, cold, load, slices)?;
     }
+    let starts_others = start_others(ahead, cold, &row, &mut early, slices);
     Some(Plan {
         row,
         early,
+        starts_others,
         checks,
         counter: counter.register,
         bits: counter.bits,
@@ -125,17 +132,49 @@ type Load<'a> = (&'a str, i64, u64);
 /// Instructions, by block and position.
 type Places = HashSet<(Id, usize)>;
 
-/// Returns the instructions that the checks need, and the loads among them.
-fn needed<'a>(
-    ahead: &Ahead<'_, 'a>,
-    checks: &[(Id, Check<'a>)],
-) -> Option<(Places, Vec<Load<'a>>)> {
+/// Starts other loads of the iterations together with those that the checks need, so that they do not
+/// wait for these: loads of elements of other parts of slices with the same index. Returns whether
+/// there are any.
+fn start_others<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    row: &[Id],
+    early: &mut Places,
+    slices: &[&Slice],
+) -> bool {
+    let mut loaded = Vec::new();
+    for &id in row {
+        for (place, statement) in ahead.graph.blocks[id].body.iter().enumerate() {
+            if let Statement::Instruction(it) = statement
+                && let ("ld", Some(&Operand::Name(result))) = (it.opcode, it.operands.first())
+                && !early.contains(&(id, place))
+            {
+                loaded.push(result);
+            }
+        }
+    }
+    let mut found = false;
+    for result in loaded {
+        let Some((places, loads)) = needed(ahead, vec![result]) else {
+            continue;
+        };
+        if let [load] = loads[..]
+            && ahead
+                .attempt(|ahead| demand_in_part(ahead, cold, load, slices))
+                .is_some()
+        {
+            early.extend(places);
+            found = true;
+        }
+    }
+    found
+}
+
+/// Returns the instructions that compute registers, and the loads among them.
+fn needed<'a>(ahead: &Ahead<'_, 'a>, mut left: Vec<&'a str>) -> Option<(Places, Vec<Load<'a>>)> {
     let each = ahead.each;
     let mut early = HashSet::default();
     let mut loads = Vec::new();
-    let mut left: Vec<&str> = checks.iter().map(|(_, check)| check.register).collect();
-    // The counters of the next iterations.
-    left.extend(ahead.counters.iter().map(|counter| counter.register));
     while let Some(name) = left.pop() {
         let Some(&(times, block, place)) = each.written.get(name) else {
             continue;
@@ -185,45 +224,21 @@ fn needed<'a>(
 fn demand_in_slice<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
-    address: &'a str,
-    offset: i64,
-    bytes: u64,
+    load: Load<'a>,
     slices: &[&Slice],
 ) -> Option<()> {
-    if slices.is_empty() {
-        return None;
+    if let Some(()) = ahead.attempt(|ahead| demand_in_part(ahead, cold, load, slices)) {
+        return Some(());
     }
-    let parameter = origin(ahead.graph, cold, address)?;
-    let (pointer, length, slice) = slices.iter().find_map(|slice| {
-        let kernel = parameter.strip_suffix(&format!("_param_{}", slice.pointer))?;
-        (kernel == slice.kernel).then(|| {
-            let length = ahead
-                .names
-                .name(&format!("{kernel}_param_{}", slice.length));
-            (parameter, length, *slice)
-        })
-    })?;
+    let (address, offset, bytes) = load;
+    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
     let offset = u64::try_from(offset)
         .ok()
         .filter(|&offset| offset < 1 << 20)?;
-    let load = |ahead: &mut Ahead<'_, 'a>, name: &'a str| {
-        let at = Operand::Address(Base::Name(name), 0);
-        ahead.emit(Type::B64, "ld", &["param", "u64"], [at])
-    };
-    if offset + bytes <= slice.element
-        && let Some((start, bound)) = part(ahead, cold, address, slice.element, pointer)
-    {
-        // Element `start + i` of the slice, for all `i` below the bound.
-        let length = load(ahead, length);
-        ahead.demand("le", "u64", &start, &length);
-        let rest = ahead.emit64("sub", &["s64"], &length, &start);
-        ahead.demand("le", "u64", &bound, &rest);
-        return Some(());
-    }
     let range = ahead.range(address, 64)?;
-    let base = load(ahead, pointer);
+    let base = parameter(ahead, pointer);
     let base = ahead.emit(Type::B64, "cvta", &["to", "global", "u64"], [base]);
-    let length = load(ahead, length);
+    let length = parameter(ahead, length);
     let size = ahead.emit64("mul", &["lo", "s64"], &length, &number(slice.element));
     let end = ahead.emit64("add", &["s64"], &base, &size);
     ahead.demand("ge", "u64", &range.lowest, &base);
@@ -231,6 +246,55 @@ fn demand_in_slice<'a>(
     let last = ahead.emit64("add", &["s64"], &range.highest, &number(offset + bytes));
     ahead.demand("le", "u64", &last, &end);
     Some(())
+}
+
+/// Adds the condition that a load is one of elements of a part of a slice parameter, whose index in
+/// the part is the loop's counter.
+fn demand_in_part<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    (address, offset, bytes): Load<'a>,
+    slices: &[&Slice],
+) -> Option<()> {
+    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
+    let offset = u64::try_from(offset).ok()?;
+    if offset.checked_add(bytes)? > slice.element {
+        return None;
+    }
+    let (start, bound) = part(ahead, cold, address, slice.element, pointer)?;
+    // Element `start + i` of the slice, for all `i` below the bound.
+    let length = parameter(ahead, length);
+    ahead.demand("le", "u64", &start, &length);
+    let rest = ahead.emit64("sub", &["s64"], &length, &start);
+    ahead.demand("le", "u64", &bound, &rest);
+    Some(())
+}
+
+/// Returns the slice parameter that an address is derived from, and the names of the parameters with
+/// its address and length.
+fn slice_of<'a, 's>(
+    ahead: &Ahead<'_, 'a>,
+    cold: &[bool],
+    address: &'a str,
+    slices: &[&'s Slice],
+) -> Option<(&'a str, &'a str, &'s Slice)> {
+    if slices.is_empty() {
+        return None;
+    }
+    let pointer = origin(ahead.graph, cold, address)?;
+    slices.iter().find_map(|slice| {
+        let kernel = pointer.strip_suffix(&format!("_param_{}", slice.pointer))?;
+        (kernel == slice.kernel).then(|| {
+            let length = format!("{kernel}_param_{}", slice.length);
+            (pointer, ahead.names.name(&length), *slice)
+        })
+    })
+}
+
+/// Returns the value of a parameter.
+fn parameter<'a>(ahead: &mut Ahead<'_, 'a>, name: &'a str) -> Operand<'a> {
+    let at = Operand::Address(Base::Name(name), 0);
+    ahead.emit(Type::B64, "ld", &["param", "u64"], [at])
 }
 
 /// If an address in a loop is that of element `i` of a part of a slice, where `i` is the loop's
@@ -479,15 +543,21 @@ pub(super) fn unroll<'a>(
     }
     last.retarget(&|to| if to == header { id } else { to });
     let fewer = if partial.is_some() { id + 3 } else { rolled };
+    let (mut body, mut then) = (whole.first, whole.then);
+    if plan.starts_others {
+        body.extend(guarded(ahead, std::mem::take(&mut then), whole.passes));
+    }
+    then.extend(whole.end);
     let mut blocks = vec![
         (head, branch(enough, id + 1, fewer)),
-        (whole.first, branch(whole.passes, id + 2, rolled)),
-        (whole.then, last),
+        (body, branch(whole.passes, id + 2, rolled)),
+        (then, last),
     ];
-    if let Some((group, tests, several, exit)) = partial {
+    if let Some((mut group, tests, several, exit)) = partial {
         // A single iteration does not wait for others.
         blocks.push((tests, branch(several, id + 4, rolled)));
         blocks.push((group.first, branch(group.passes, id + 5, rolled)));
+        group.then.append(&mut group.end);
         blocks.push((group.then, End::Jump(exit, false)));
     }
     let ids = (id..id + blocks.len()).collect();
@@ -513,6 +583,8 @@ struct Group<'a> {
     passes: &'a str,
     /// The other instructions.
     then: Vec<Statement<'a>>,
+    /// The instructions that write the loop's registers.
+    end: Vec<Statement<'a>>,
     /// The registers with the values of the loop's registers at the end.
     now: HashMap<&'a str, &'a str>,
 }
@@ -617,12 +689,13 @@ fn group<'a>(
         });
     }
     let first = std::mem::take(&mut ahead.body);
+    let mut end = Vec::new();
     for &register in live {
         if let Some(value) = now.get(register)
             && let Some(ty) = ahead.graph.type_of(register)
         {
             let operands = [register, value].map(Operand::Name).to_vec();
-            then.push(instruction("mov", &[ty.name()], operands));
+            end.push(instruction("mov", &[ty.name()], operands));
         }
     }
     Group {
@@ -630,8 +703,29 @@ fn group<'a>(
         // There is at least one check.
         passes: all.as_ref().map_or("", name),
         then,
+        end,
         now,
     }
+}
+
+/// Predicates the loads of a group by its checks, instead of a branch past them: ptxas would move
+/// loads that need no check behind the branch, too, where they wait for those before it.
+fn guarded<'a>(
+    ahead: &Ahead<'_, 'a>,
+    then: Vec<Statement<'a>>,
+    passes: &'a str,
+) -> Vec<Statement<'a>> {
+    let mut made = Vec::with_capacity(then.len());
+    for mut statement in then {
+        if let Statement::Instruction(it) = &mut statement
+            && !is_pure(it)
+        {
+            made.extend(initialized(ahead, it));
+            it.guard = Some(Guard::new(passes));
+        }
+        made.push(statement);
+    }
+    made
 }
 
 /// Returns an instruction that initializes the result of a predicated one.

@@ -428,7 +428,7 @@ impl<'a> Ahead<'_, 'a> {
     }
 
     /// Runs `f`, and undoes its code and conditions if it returns `None`.
-    fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub fn attempt<T>(&mut self, f: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let (body, conditions) = (self.body.len(), self.conditions.len());
         let copies = self.copies.clone();
         let result = f(self);
