@@ -61,6 +61,7 @@ pub(super) fn start<'a>(
     }
     let mut found: Vec<(Id, usize, Element<'a>)> = Vec::new();
     let mut inside: HashMap<&'a str, (Id, usize)> = HashMap::default();
+    let mut loaded = HashSet::default();
     let mut size = 0;
     'blocks: for &id in &blocks {
         for (place, statement) in graph.blocks[id].body.iter().enumerate() {
@@ -75,7 +76,13 @@ pub(super) fn start<'a>(
                 {
                     size += words(it);
                     found.push((id, place, element));
+                    results(it, &mut |name| _ = loaded.insert(name));
                     continue;
+                }
+                let mut read = Vec::new();
+                sources(it, &mut |name| read.push(name));
+                if depends_on(read, &loaded, &single) {
+                    break 'blocks;
                 }
                 // The test delays this load anyway.
                 return;
@@ -175,9 +182,18 @@ fn depends_on_load<'a>(
             results(it, &mut |name| _ = loaded.insert(name));
         }
     });
-    let (mut pending, mut seen) = (vec![register], HashSet::from_iter([register]));
+    depends_on(vec![register], &loaded, single)
+}
+
+/// Returns whether one of the registers `pending` is, or is computed from, one of `registers`.
+fn depends_on<'a>(
+    mut pending: Vec<&'a str>,
+    registers: &HashSet<&'a str>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> bool {
+    let mut seen: HashSet<&'a str> = pending.iter().copied().collect();
     while let Some(name) = pending.pop() {
-        if loaded.contains(name) {
+        if registers.contains(name) {
             return true;
         }
         if let Some(it) = single.get(name) {
