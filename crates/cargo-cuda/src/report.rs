@@ -50,6 +50,8 @@ struct Report {
     /// `None` if a function has control flow that cannot be followed.
     checks: Option<Vec<Check>>,
     local: Vec<Local>,
+    /// The bytes of shared memory that hold local arrays.
+    moved: u64,
 }
 
 /// A check that a loop makes in each iteration.
@@ -280,7 +282,10 @@ fn examine<'a>(
             }
         }
     }
+    let entry = survey.function(&kernel.symbol);
+    let moved = entry.map_or(0, |function| survey.local_arrays_in_shared_memory(function));
     Report {
+        moved,
         arch: arch.to_owned(),
         threads,
         occupancy: usage
@@ -357,7 +362,14 @@ impl Report {
             false => "",
         };
         let shared = usage.shared.max(self.kernel.shared);
-        line(2, &format!("shared memory   {shared} bytes{dynamic}"));
+        let arrays = match self.moved {
+            0 => String::new(),
+            moved => format!(", {moved} of them for local arrays"),
+        };
+        line(
+            2,
+            &format!("shared memory   {shared} bytes{dynamic}{arrays}"),
+        );
         match &self.occupancy {
             Some(occupancy) => {
                 line(
@@ -445,8 +457,9 @@ impl Report {
                 }
                 line(
                     6,
-                    "help: index by constants in unrolled loops, or use shared memory: local \
-                         memory is as slow as global memory",
+                    "help: index by constants in unrolled loops, or use shared memory, to which \
+                         small arrays of a kernel with a `block_size` move: stores to local memory \
+                         are as slow as to global memory",
                 );
             }
         }
@@ -501,6 +514,7 @@ impl Report {
             "spill_store_bytes": self.usage.spill_stores,
             "spill_load_bytes": self.usage.spill_loads,
             "static_shared_bytes": self.usage.shared.max(self.kernel.shared),
+            "shared_bytes_of_local_arrays": self.moved,
             "dynamic_shared": self.kernel.dynamic_shared,
             "block_threads": self.threads,
             "occupancy": occupancy,
@@ -547,7 +561,7 @@ mod tests {
         .func __cuda_std_panic_bounds_check()\n{\nexit;\n}\n\
         .file 1 \"b.rs\"\n\
         .visible .entry k(.param .u64 n)\n{\n.reg .pred %p<9>;\n.reg .b64 %r<9>;\n\
-        .local .align 8 .b8 depot[64];\n\
+        .local .align 8 .b8 depot[64];\n.shared .align 16 .b8 $local1_k[1024];\n\
         $L__BB0_1:\nsetp.lt.u64 %p2, %r1, %r2;\n@!%p2 bra $L__BB0_3;\n\
         .loc 1 7 1\nshl.b64 %r5, %r1, 2;\nmov.u64 %r6, depot;\nadd.s64 %r7, %r6, %r5;\n\
         st.local.u64 [%r7], %r1;\nadd.s64 %r1, %r1, 1;\nsetp.ne.s64 %p3, %r1, 9;\n\
@@ -595,6 +609,7 @@ mod tests {
             "k (sm_80)\n",
             "  registers       64 per thread\n",
             "  spills          4 bytes stored, 0 bytes loaded\n    help: ",
+            "  shared memory   1024 bytes, 1024 of them for local arrays\n",
             "    a.rs:9:5: index out of bounds\n      help: iterate",
             "    b.rs:7:1: 0 loads, 1 stores\n",
             "50% with blocks of 128 threads: 8 blocks, 32 of 64 warps, limited by registers",
@@ -603,6 +618,7 @@ mod tests {
         }
         let json = report.to_json();
         assert_eq!(json["registers"], 64);
+        assert_eq!(json["shared_bytes_of_local_arrays"], 1024);
         assert_eq!(json["checks_in_loops"][0]["location"]["line"], 9);
         assert_eq!(json["occupancy"]["blocks"], 8);
     }

@@ -24,6 +24,9 @@ use crate::{
     SectionValue, Space, Statement, Survey, Type, Variable,
 };
 
+/// The first characters of the name of a variable that a kernel's local memory was moved to.
+pub(crate) const PREFIX: &str = "$local";
+
 /// The maximum size of a block's static shared memory in bytes.
 const MAX_STATIC: u64 = 48 << 10;
 
@@ -468,7 +471,7 @@ fn word<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> Option<Wo
 impl<'a> Plan<'a> {
     /// Moves the variable.
     fn apply(&self, function: &mut Function<'a>, names: &'a Names) {
-        let shared = names.numbered("$local", function.name);
+        let shared = names.numbered(PREFIX, function.name);
         let mut maker = Maker {
             plan: self,
             names,

@@ -4,6 +4,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use crate::dead::{visit_function, visit_operand, visit_variable};
+use crate::promote_arrays::PREFIX;
 use crate::{
     Base, Function, Init, Instruction, Item, Loc, Module, Operand, Panic, Space, Statement,
     Variable, each_loc,
@@ -149,6 +150,17 @@ impl<'m, 'a> Survey<'m, 'a> {
             }
         }
         (bytes, dynamic)
+    }
+
+    /// Returns the bytes of a kernel's shared memory that hold local arrays of its threads: see
+    /// `promote_arrays`.
+    pub fn local_arrays_in_shared_memory(&self, kernel: &Function<'a>) -> u64 {
+        let mut own = Vec::new();
+        variables(kernel.body.as_deref().unwrap_or_default(), &mut own);
+        let moved = own.iter().filter(|variable| {
+            variable.space == Space::Shared && variable.name.starts_with(PREFIX)
+        });
+        moved.filter_map(|variable| variable.size()).sum()
     }
 
     /// Returns the first location in a function that is not inlined from another one.
