@@ -119,6 +119,31 @@ fn threads_that_may_have_exited_are_counted() {
     // All threads of the block exit, or none.
     let uniform = "setp.gt.u32 %p3, %r2, 7; @%p3 bra $go; ret; $go:";
     assert_eq!(counted(uniform, "ret;"), [0, 0, 1]);
+    // Some threads exit in two ways, of which the whole block takes the same.
+    let two_ways = "
+        setp.gt.u32 %p3, %r1, 7; @%p3 bra $go;
+        setp.gt.u32 %p4, %r2, 7; @%p4 bra $other;
+        st.global.u32 [%rd5], 3; ret;
+        $other: st.global.u32 [%rd5], 4; ret;
+        $go:";
+    assert_eq!(counted(two_ways, "ret;"), [1, 1, 0]);
+    // Some threads exit in some blocks.
+    let some = "
+        setp.gt.u32 %p3, %r1, 7; @%p3 bra $go;
+        setp.gt.u32 %p4, %r2, 7; @%p4 bra $go;
+        ret;
+        $go:";
+    assert_eq!(counted(some, "ret;"), [1, 1, 0]);
+    // All threads of some blocks exit, behind branches that do not decide it.
+    let nested = "
+        setp.gt.u32 %p3, %r1, 7; @%p3 bra $joined;
+        st.global.u32 [%rd5], 3;
+        $joined:
+        setp.gt.u32 %p4, %r2, 7; @%p4 bra $go;
+        setp.gt.u32 %p5, %r2, 3; @%p5 bra $go;
+        ret;
+        $go:";
+    assert_eq!(counted(nested, "ret;"), [0, 0, 1]);
     let loaded = "ld.global.u32 %r9, [%rd2]; setp.gt.u32 %p3, %r9, 7; @%p3 bra $go; ret; $go:";
     assert_eq!(counted(loaded, "ret;"), [1, 1, 0]);
     let call = "{ .param .b64 a; st.param.b64 [a], %rd3; call.uni unknown_of, (a); }";
@@ -142,6 +167,30 @@ fn threads_that_may_have_exited_are_counted() {
     // A loop before is no exit.
     let steps = &steps[..steps.find("setp.gt").unwrap()];
     assert_eq!(counted(steps, "ret;"), [0, 0, 1]);
+}
+
+#[test]
+fn barriers_that_warps_reach_at_different_places_count() {
+    let wait = |count: &str| {
+        format!("{{ .reg .pred %q; setp.ne.b32 %q, %r3, 0; {count}, %q; }}")
+            .replace("bar.red", "barrier.red.popc.u32 %r9,")
+    };
+    let part = |number: u32| {
+        let wait = wait(&format!("bar.red {number}"));
+        format!("setp.lt.u32 %p3, %r1, 32; @%p3 bra $part; {wait} $part:")
+    };
+    // The other warps wait at the first instruction while this one waits at the second.
+    assert_eq!(counted(&part(1), "ret;"), [0, 2, 0]);
+    // They then wait at another barrier.
+    assert_eq!(counted(&part(2), "ret;"), [0, 1, 1]);
+    // They arrive without waiting, or as a part of the block.
+    for arrives in ["barrier.arrive 1, 64;", "barrier.sync 1, 64;"] {
+        let part = format!("setp.lt.u32 %p3, %r1, 32; @%p3 bra $part; {arrives} $part:");
+        let text = optimized(BLOCK, &format!("{part}{COUNT} ret;"));
+        assert!(text.contains("barrier.red"), "{text}");
+    }
+    // All threads wait at it twice.
+    assert_eq!(counted(&wait("bar.red 1"), "ret;"), [0, 0, 1]);
 }
 
 #[test]
@@ -197,6 +246,13 @@ fn a_first_barrier_that_orders_accesses_stays() {
     // Not all threads reach it.
     let some = "setp.gt.u32 %p3, %r1, 7; @%p3 bra $go; ret; $go:";
     assert_eq!(first(some, ""), 2);
+    let two_ways = "
+        setp.gt.u32 %p3, %r1, 7; @%p3 bra $go;
+        setp.gt.u32 %p4, %r2, 7; @%p4 bra $other;
+        st.global.u32 [%rd5], 3; ret;
+        $other: st.global.u32 [%rd5], 4; ret;
+        $go:";
+    assert_eq!(first(two_ways, ""), 2);
     let exits = "setp.gt.u32 %p3, %r1, 7; @%p3 bra $go; ret; $go:";
     assert_eq!(first("", exits), 2);
 }

@@ -61,9 +61,10 @@ impl Text<'_> {
     fn barrier(&mut self) {
         for _ in 0..1 + self.rng.u32(..4) / 3 {
             self.phases = [Phase::Any; 2];
-            match self.rng.u32(..6) {
+            match self.rng.u32(..7) {
                 0 => self.line("barrier.sync 1;"),
                 1 => self.arrive(),
+                2 => self.relay(),
                 _ => self.line("bar.sync 0;"),
             }
         }
@@ -95,6 +96,39 @@ impl Text<'_> {
         self.line("bar.sync 0;\nbar.sync 0;");
         self.add(&count);
         self.line(&format!("{on}:"));
+    }
+
+    /// Emits a barrier that counts the threads of a warp, or of all other warps: the first warp waits
+    /// once more before it, the others after it.
+    fn relay(&mut self) {
+        let (id, p) = (self.rng.u32(..2), self.register("%p"));
+        let (ahead, behind, on) = (self.label(), self.label(), self.label());
+        self.line(&format!("setp.lt.u32 {p}, %tid, 32;\n@!{p} bra {ahead};"));
+        self.count(id, "0");
+        self.line(&format!("{ahead}:"));
+        let count = self.count(id, "1");
+        let full = self.register("%p");
+        let threads = self.threads;
+        self.line(&format!(
+            "setp.eq.s32 {full}, {count}, {threads};\n@{full} bra {on};"
+        ));
+        self.add("17");
+        self.line(&format!("{on}:\n@{p} bra {behind};"));
+        self.count(id, "0");
+        self.line(&format!("{behind}:"));
+        self.phases = [Phase::Any; 2];
+    }
+
+    /// Emits a barrier that counts the threads with a number that is not zero. Returns the count.
+    fn count(&mut self, id: u32, number: &str) -> String {
+        let count = self.register("%r");
+        let number = self.op("%r", "mov.b32", number);
+        self.line(&format!(
+            "{{\n.reg .pred %q;\nsetp.ne.b32 %q, {number}, 0;
+            barrier.red.popc.u32 {count}, {id}, %q;\n}}"
+        ));
+        self.add(&count);
+        count
     }
 
     /// Emits a ballot of all lanes.
@@ -196,6 +230,22 @@ impl Text<'_> {
         }
     }
 
+    /// Emits a branch for some threads, which all take the same of two ways, of which at least one
+    /// leaves the kernel.
+    fn leave_in_two_ways(&mut self, p: &str) {
+        let (stay, other) = (self.label(), self.label());
+        self.line(&format!("@!{p} bra {stay};"));
+        let way = self.uniform();
+        self.line(&format!("@{way} bra {other};"));
+        self.add("3");
+        self.line(&format!("bra.uni $end;\n{other}:"));
+        self.add("5");
+        if self.rng.bool() {
+            self.line("bra.uni $end;");
+        }
+        self.line(&format!("{stay}:"));
+    }
+
     fn statement(&mut self, depth: u32) {
         match self.rng.u32(..if depth < 2 { 17 } else { 12 }) {
             0..4 => self.barrier(),
@@ -210,7 +260,10 @@ impl Text<'_> {
                     false => self.op("%p", "setp.ge.u64", "%place, %n"),
                 };
                 self.all = false;
-                self.line(&format!("@{p} bra $end;"));
+                match self.rng.u32(..3) {
+                    0 => self.leave_in_two_ways(&p),
+                    _ => self.line(&format!("@{p} bra $end;")),
+                }
             }
             12 | 13 => {
                 let (p, skip) = (self.uniform(), self.label());

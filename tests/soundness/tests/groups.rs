@@ -167,6 +167,45 @@ fn reductions_are_of_the_threads_that_are_left() -> Outcome {
 }
 
 #[test]
+fn threads_that_return_in_two_ways_are_not_reduced() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::return_in_two_ways>()?;
+    let from: Vec<u32> = (0..128).map(|i| i * i % 13).collect();
+    let gone = |thread: usize| from[thread] > 7;
+    let left = |threads: std::ops::Range<usize>| threads.filter(|&it| !gone(it)).count() as u32;
+    let device = DeviceBuffer::from_slice(&from)?;
+    for limit in [3, 4] {
+        let mut to = DeviceBuffer::from_slice(&[[9u32; 2]; 128])?;
+        let arguments = groups::return_in_two_ways::args(limit, &device, &mut to);
+        kernel.launch(&stream, (1, 128), arguments)?;
+        stream.synchronize()?;
+        let expected: Vec<[u32; 2]> = (0..128)
+            .map(|thread| match (gone(thread), limit) {
+                (true, 3) => [9, 9],
+                (true, _) => [limit, 0],
+                (false, _) => {
+                    let warp = thread / 32 * 32;
+                    [left(0..128), left(warp..warp + 32)]
+                }
+            })
+            .collect();
+        assert_eq!(to.as_host_vec()?, expected, "limit {limit}");
+    }
+    Ok(())
+}
+
+#[test]
+fn warps_may_count_in_turns() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::count_in_turns>()?;
+    let mut to = DeviceBuffer::from_slice(&[9u32; 64])?;
+    kernel.launch(&stream, (1, 64), groups::count_in_turns::args(&mut to))?;
+    stream.synchronize()?;
+    assert_eq!(to.as_host_vec()?, [32; 64]);
+    Ok(())
+}
+
+#[test]
 fn reductions_of_different_sizes_may_meet() -> Outcome {
     let (_device, module, stream) = start()?;
     let kernel = module.kernel::<groups::reduce_different_sizes>()?;

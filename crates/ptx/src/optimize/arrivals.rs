@@ -8,11 +8,13 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
+use super::sink::dominators;
 use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
@@ -49,6 +51,7 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
             if let Some(count) = Count::of(statement, &paths.single)
                 && (count.barrier.is_some() || threads.is_multiple_of(32))
                 && paths.is_reached_by_all((id, index))
+                && (count.barrier.as_ref()).is_none_or(|it| paths.counts_here((id, index), it))
             {
                 folded.push(((id, index), count));
             }
@@ -279,6 +282,9 @@ struct Paths<'g, 'a> {
     repeated: HashSet<Id>,
     /// The blocks that end in a branch that all threads of the block take to the same target.
     uniform: HashSet<Id>,
+    /// Those of `uniform` that either all threads of the block reach or none.
+    together: HashSet<Id>,
+    dominators: Dominators<Id>,
 }
 
 impl<'g, 'a> Paths<'g, 'a> {
@@ -289,6 +295,8 @@ impl<'g, 'a> Paths<'g, 'a> {
             predecessors: graph.predecessors(),
             repeated: HashSet::default(),
             uniform: HashSet::default(),
+            together: HashSet::default(),
+            dominators: dominators(graph),
         };
         let mut flow = DiGraphMap::<Id, ()>::new();
         let mut writers = HashMap::<&str, (u32, Id)>::default();
@@ -324,7 +332,56 @@ impl<'g, 'a> Paths<'g, 'a> {
                 paths.uniform.insert(id);
             }
         }
+        let divergent = paths.divergent();
+        paths.together = &paths.uniform - &divergent;
         paths
+    }
+
+    /// Returns the blocks that some threads of the block may reach and others not: those that depend
+    /// on a branch that is not uniform, or that only some threads reach.
+    fn divergent(&self) -> HashSet<Id> {
+        let graph = self.graph;
+        // Paths backward, from one end of the kernel.
+        let end = Id::MAX;
+        let mut back = DiGraphMap::<Id, ()>::new();
+        back.add_node(end);
+        for &id in &graph.order {
+            let targets = graph.blocks[id].end.targets();
+            if targets.is_empty() {
+                back.add_edge(end, id, ());
+            }
+            for to in targets {
+                back.add_edge(to, id, ());
+            }
+        }
+        let after = simple_fast(&back, end);
+        let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
+        let mut divergent: HashSet<Id> = (graph.order.iter().copied())
+            .filter(in_endless_loop)
+            .collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &id in &graph.order {
+                if self.uniform.contains(&id) && !divergent.contains(&id) {
+                    continue;
+                }
+                let targets = graph.blocks[id].end.targets();
+                if targets.len() < 2 {
+                    continue;
+                }
+                // All threads that reach the branch reach the first block that follows on all paths.
+                let join = after.immediate_dominator(id);
+                for to in targets {
+                    let mut next = Some(to);
+                    while let Some(id) = next.filter(|_| next != join) {
+                        changed |= divergent.insert(id);
+                        next = after.immediate_dominator(id);
+                    }
+                }
+            }
+        }
+        divergent
     }
 
     /// Returns whether a name has the same value in all threads of the block.
@@ -367,6 +424,11 @@ impl<'g, 'a> Paths<'g, 'a> {
         while let Some(id) = left.pop() {
             left.extend(self.predecessors[id].iter().filter(|&&id| leads.insert(id)));
         }
+        // All threads that reach a uniform branch take it to the same target. A thread that reaches
+        // `id` reaches it, too, if it always precedes `id`, or if all threads reach it or none.
+        let dominators = self.dominators.dominators(id).into_iter().flatten();
+        let preceding: HashSet<Id> = dominators.filter(|id| self.uniform.contains(id)).collect();
+        let takes_same = |id: &Id| self.together.contains(id) || preceding.contains(id);
         let mut left = vec![self.graph.order[0]];
         let mut before = HashSet::default();
         while let Some(each) = left.pop() {
@@ -374,7 +436,8 @@ impl<'g, 'a> Paths<'g, 'a> {
                 continue;
             }
             let mut targets = self.graph.blocks[each].end.targets();
-            if self.uniform.contains(&each) {
+            // A thread that has passed by `id` may take such a branch behind it.
+            if leads.contains(&each) && takes_same(&each) {
                 targets.retain(|to| leads.contains(to));
             }
             left.extend(targets);
@@ -441,12 +504,26 @@ impl<'g, 'a> Paths<'g, 'a> {
     /// Returns whether all threads reach each instruction that may wait at a barrier, so that they
     /// meet there, and not at different instructions.
     fn waits_together(&self, number: u64) -> bool {
-        let blocks = self.graph.order.iter();
-        let mut statements = blocks.flat_map(|&id| {
-            let body = self.graph.blocks[id].body.iter().enumerate();
-            body.map(move |(index, statement)| ((id, index), statement))
-        });
-        statements.all(|(place, statement)| {
+        (self.graph.order.iter()).all(|&id| self.waits_together_in(id, usize::MAX, number))
+    }
+
+    /// Returns whether all threads of the block that arrive at a barrier do so at this place, which
+    /// all threads reach. If one warp waited at another instruction before, and the others do after
+    /// this one, each instruction would count the threads of some warps.
+    fn counts_here(&self, (id, index): Place, barrier: &Operand<'a>) -> bool {
+        let &Operand::Integer(Integer { bits: number, .. }) = barrier else {
+            return false;
+        };
+        let mut before = self.before(id).into_iter();
+        before.all(|id| self.waits_together_in(id, usize::MAX, number))
+            && self.waits_together_in(id, index, number)
+    }
+
+    /// Returns whether all threads reach each instruction among the first `count` statements of a
+    /// block that may wait or arrive at a barrier.
+    fn waits_together_in(&self, id: Id, count: usize, number: u64) -> bool {
+        let mut statements = self.graph.blocks[id].body.iter().enumerate().take(count);
+        statements.all(|(index, statement)| {
             let (mut waits, mut unknown) = (false, false);
             instructions(statement, &mut |it| match (it.opcode, barrier(it)) {
                 (_, Some(of)) => waits |= of == number,
@@ -454,7 +531,7 @@ impl<'g, 'a> Paths<'g, 'a> {
                 ("call", None) => unknown |= !is_report(it),
                 _ => {}
             });
-            !unknown && (!waits || self.is_reached_by_all(place))
+            !unknown && (!waits || self.is_reached_by_all((id, index)))
         })
     }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::mem;
 
+use cuda_std::barrier::Barrier;
 use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Shared};
 use cuda_std::{PerThread2d, PerThread3d, PerThreadChunk, PerTile, group};
@@ -118,6 +119,36 @@ pub fn reduce(exit: &[u32], mut to: PerThread<[[u16; 4]; 6]>) {
         group::coalesced().inclusive_scan(value, join),
     ];
     to.each(|_, to| *to = result);
+}
+
+/// Reductions after some threads have returned, in one of two ways that depends on the block alone.
+#[kernel(block_size(128))]
+pub fn return_in_two_ways(limit: u32, from: &[u32], mut to: PerThread<[u32; 2]>) {
+    // No check that panics precedes the reductions.
+    let thread = thread::index_in_block() as usize;
+    if from.get(thread).is_some_and(|&x| x > 7) {
+        if limit > 3 {
+            to.each(|_, to| *to = [limit, 0]);
+        }
+        return;
+    }
+    let sum = group::block().reduce(1, u32::wrapping_add);
+    let lanes = group::warp().reduce(1, u32::wrapping_add);
+    to.each(|_, to| *to = [sum, lanes]);
+}
+
+/// Counts at a barrier at which one warp arrives before and the others after.
+#[kernel(block_size(64))]
+pub fn count_in_turns(mut to: PerThread<u32>) {
+    let (barrier, thread) = (Barrier::<1>, thread::index_in_block());
+    if thread < 32 {
+        let _ = barrier.count_block(false);
+    }
+    let count = barrier.count_block(true);
+    if thread >= 32 {
+        let _ = barrier.count_block(false);
+    }
+    to.each(|_, to| *to = count);
 }
 
 /// Warps that reduce values of different sizes at the same time. The results are unspecified.
