@@ -29,6 +29,8 @@ enum Phase {
     Any,
     Write,
     Read,
+    /// Atomic additions to the words of others.
+    Add,
 }
 
 /// The text of a generated kernel.
@@ -60,9 +62,10 @@ impl Text<'_> {
     /// Emits a barrier, or several.
     fn barrier(&mut self) {
         for _ in 0..1 + self.rng.u32(..4) / 3 {
-            self.phases = [Phase::Any; 2];
-            match self.rng.u32(..7) {
+            let before = std::mem::replace(&mut self.phases, [Phase::Any; 2]);
+            match self.rng.u32(..8) {
                 0 => self.line("barrier.sync 1;"),
+                3 => self.meet(before),
                 1 => self.arrive(),
                 2 => self.relay(),
                 _ => self.line("bar.sync 0;"),
@@ -154,7 +157,7 @@ impl Text<'_> {
     fn access(&mut self) {
         let memory = self.rng.usize(..2);
         let phase = match self.phases[memory] {
-            Phase::Any => [Phase::Write, Phase::Read][self.rng.usize(..2)],
+            Phase::Any => [Phase::Write, Phase::Read, Phase::Add][self.rng.usize(..3)],
             phase => phase,
         };
         self.phases[memory] = phase;
@@ -170,16 +173,54 @@ impl Text<'_> {
         let own = self.op("%rd", "mad.wide.u32", &format!("%tid, 4, {base}"));
         match phase {
             Phase::Write => self.line(&format!("st.{space}.u32 [{own}], %acc;")),
+            Phase::Add => {
+                let other = self.other(base);
+                match self.rng.bool() {
+                    true => self.line(&format!("red.{space}.add.u32 [{other}], %acc;")),
+                    false => {
+                        let unused = self.register("%r");
+                        self.line(&format!("atom.{space}.add.u32 {unused}, [{other}], %acc;"));
+                    }
+                }
+            }
             _ => {
-                let by = self.rng.u32(1..40);
-                let other = self.op("%r", "add.s32", &format!("%tid, {by}"));
-                let other = self.op("%r", "rem.u32", &format!("{other}, {}", self.threads));
-                let other = self.op("%rd", "mad.wide.u32", &format!("{other}, 4, {base}"));
+                let other = self.other(base);
                 let value = self.op("%r", &format!("ld.{space}.u32"), &format!("[{other}]"));
                 self.add(&value);
             }
         }
         self.line(&format!("{skip}:"));
+    }
+
+    /// Emits the address of another thread's word.
+    fn other(&mut self, base: &str) -> String {
+        let by = self.rng.u32(1..40);
+        let other = self.op("%r", "add.s32", &format!("%tid, {by}"));
+        let other = self.op("%r", "rem.u32", &format!("{other}, {}", self.threads));
+        self.op("%rd", "mad.wide.u32", &format!("{other}, 4, {base}"))
+    }
+
+    /// Emits two instructions at which the first warp and the others wait for each other, with
+    /// accesses before and after them.
+    fn meet(&mut self, before: [Phase; 2]) {
+        let (p, other, on) = (self.register("%p"), self.label(), self.label());
+        self.line(&format!("setp.lt.u32 {p}, %tid, 32;\n@{p} bra {other};"));
+        let id = self.rng.u32(..2);
+        let mut phases = [before, [Phase::Any; 2]];
+        for end in [format!("bra.uni {on};\n{other}:"), format!("{on}:")] {
+            for (number, own) in phases.iter_mut().enumerate() {
+                if number == 1 {
+                    self.line(&format!("barrier.sync {id};"));
+                }
+                // Both sides are in the same phase.
+                self.phases = *own;
+                if self.rng.bool() {
+                    self.access();
+                }
+                *own = self.phases;
+            }
+            self.line(&end);
+        }
     }
 
     /// Emits a load of the slice, with a check.
