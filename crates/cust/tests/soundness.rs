@@ -414,6 +414,28 @@ fn graphs_cannot_be_exchanged_inside_of_a_body() {
 }
 
 #[test]
+fn a_switch_with_too_many_cases_is_refused() {
+    let context = init();
+    if context.backend() == Backend::Gpu {
+        test_outcome::skip("the limit of a GPU's driver is not known");
+        return;
+    }
+    let mut graph = GraphBuilder::new().unwrap();
+    let buffer = graph.buffer(LockedBuffer::<u32>::zeroed(4).unwrap());
+    let condition = graph.condition(1).unwrap();
+    for cases in [(1 << 16) + 1, u32::MAX] {
+        let error = graph.switch(condition, cases, |_, _| panic!("there is no body"));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("OUT_OF_MEMORY"), "{error}");
+    }
+    // The condition is still unused.
+    graph
+        .switch(condition, 2, |body, _| body.set_zero(buffer).map(drop))
+        .unwrap();
+    graph.instantiate().unwrap().launch(&stream()).unwrap();
+}
+
+#[test]
 fn a_changed_launch_has_the_block_size_of_its_kernel() {
     let _context = init();
     let module = KERNELS.load().unwrap();

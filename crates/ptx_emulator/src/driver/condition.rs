@@ -22,6 +22,10 @@ use super::{api, put};
 
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
 
+/// The maximum number of bodies of a switch. Each is a graph, so 2³² of them would exhaust the
+/// host's memory.
+const MAX_CASES: c_uint = 1 << 16;
+
 /// Memory that is freed with the last graph that uses it.
 struct Place {
     context: Arc<Context>,
@@ -146,6 +150,9 @@ api! {
                 };
                 if parameters.size == 0 || parameters.size > most {
                     return Err(INVALID);
+                }
+                if parameters.size > MAX_CASES {
+                    return Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY);
                 }
                 // A condition can have only one node.
                 if condition.used.swap(true, Ordering::Relaxed) {
