@@ -851,6 +851,17 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
     assert_eq!(selected(0, -2).1, 4);
     assert_eq!(selected(0, 1).1, 4);
     assert_eq!(selected(1, -1).1, 4);
+    // A neighbor that wraps around: `(x + offset) % width`.
+    let wrapped = |offset: &str, divisor: &str| {
+        let column = format!(
+            ".reg .b64 %sum, %left; add.s64 %sum, %rd5, {offset}; rem.u64 %left, %sum, {divisor};"
+        );
+        all(&column, "%left", 1, 0)
+    };
+    assert_eq!(wrapped("1", "%rd4"), (true, 0));
+    assert_eq!(wrapped("-1", "%rd4"), (true, 0));
+    assert_eq!(wrapped("%rd2", "%rd4"), (true, 0));
+    assert_eq!(wrapped("1", "%next").1, 4);
     assert_eq!(checks(not_last, 2).1, 4);
     assert_eq!(checks(&not_last.replace("-1", "-2"), 1).1, 4);
     // The previous element of the first one is below zero.
@@ -1020,6 +1031,33 @@ fn divisions_have_32_bits() {
 }
 
 #[test]
+fn remainders_of_neighbors_need_no_division() {
+    let copy = |dividend: &str, divisor: &str| {
+        let element = format!(
+            "mul.lo.s64 %a5, %i, %len; add.s64 %a6, %a5, %count; st.global.u64 [%to], %a6;
+             {dividend} {divisor} rem.u64 %c0, %a7, %a8; {} st.global.u64 [%to+8], %c0;",
+            access(0)
+        );
+        let copy = copy_of(&element);
+        ["rem.u", "min.u"].map(|opcode| copy.matches(opcode).count())
+    };
+    let [same, count] = ["mov.u64 %a7, %i;", "mov.u64 %a8, %count;"];
+    let plus = |number: i32| format!("add.s64 %a7, %i, {number};");
+    let more = |number: i32| format!("add.s64 %a7, %i, %count; add.s64 %a7, %a7, {number};");
+    let (never, once, often) = ([0, 0], [0, 1], [1, 0]);
+    assert_eq!(copy(same, count), never);
+    assert_eq!(copy(&plus(1), count), once);
+    assert_eq!(copy(&more(-1), count), once);
+    assert_eq!(copy(&more(0), count), once);
+    assert_eq!(copy(&more(1), count), often);
+    // The previous one of the first is no neighbor: it is the greatest number.
+    assert_eq!(copy(&plus(-1), count), often);
+    assert_eq!(copy(&plus(1), "add.s64 %a8, %count, 1;"), never);
+    assert_eq!(copy(&plus(1), "add.s64 %a8, %count, -1;"), often);
+    assert_eq!(copy(same, "mov.u64 %a8, %len;"), often);
+}
+
+#[test]
 fn rows_of_matrices_are_within_the_product_of_the_extents() {
     // Whether the test has a product, and the number of checks of a thread that `slices` has, in a
     // matrix of `height` rows of `%rd4` elements.
@@ -1096,20 +1134,20 @@ fn operands_of_small_sums_are_small() {
 
 #[test]
 fn operands_of_positive_minima_are_positive() {
-    // Whether the remainder of an element's left neighbor, around the border, has 64 bits.
+    // Whether a quotient of an element's left neighbor, around the border, has 64 bits.
     let is_wide = |check: &str| {
         let element = operations()
             + &format!(
                 ".reg .b64 %width, %x, %least, %last, %left, %q, %d, %e; .reg .pred %l;
                  ld.param.u64 %width, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %x, %r7;
                  add.s64 %last, %width, -1; {check} @%l bra $end;
-                 add.s64 %left, %x, %last; rem.u64 %q, %left, %width;
+                 add.s64 %left, %x, %last; div.u64 %q, %left, %width;
                  shl.b64 %d, %q, 2; add.s64 %e, %rd3, %d; st.global.u32 [%e], %r7;"
             );
         let text = optimized(&grid_stride(&element));
         let (_, copy) = specialized(&text);
-        assert!(copy.contains("rem."), "{copy}");
-        copy.contains("rem.u64")
+        assert!(copy.contains("div."), "{copy}");
+        copy.contains("div.u64")
     };
     let check = "min.u64 %least, %width, %rd4; setp.ge.u64 %l, %x, %least;";
     assert!(!is_wide(check));

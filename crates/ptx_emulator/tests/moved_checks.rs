@@ -624,6 +624,41 @@ impl Text<'_> {
         self.line(&format!("@{p} bra {skip};"));
     }
 
+    /// Emits the index of a neighbor in a matrix whose rows and columns wrap around.
+    fn wrapped(&mut self, x: &str, y: &str) -> String {
+        let place = [(x, "%bound"), (y, "%offset")].map(|(at, extent)| {
+            let number = self.rng.i32(-2..3).to_string();
+            let by = [&number, extent][self.rng.usize(..2)];
+            let mut moved = self.op("%rd", "add.s64", &format!("{at}, {by}"));
+            if self.rng.bool() {
+                let number = self.rng.i32(-2..3);
+                moved = self.op("%rd", "add.s64", &format!("{moved}, {number}"));
+            }
+            let mut divisor = extent.to_owned();
+            if self.rng.u32(..6) == 0 {
+                let other = ["%xs_len", "%offset", "%stride"][self.rng.usize(..3)];
+                divisor = self.op("%rd", "add.s64", &format!("{other}, -1"));
+            }
+            let zero = self.op("%p", "setp.eq.s64", &format!("{divisor}, 0"));
+            self.line(&format!("@{zero} bra $end;"));
+            if self.rng.u32(..4) > 0 {
+                return self.op("%rd", "rem.u64", &format!("{moved}, {divisor}"));
+            }
+            // With the quotient, which other code may need.
+            let quotient = self.op("%rd", "div.u64", &format!("{moved}, {divisor}"));
+            let product = self.op("%rd", "mul.lo.s64", &format!("{quotient}, {divisor}"));
+            if self.rng.bool() {
+                return self.op("%rd", "sub.s64", &format!("{moved}, {product}"));
+            }
+            let less = self.op("%rd", "not.b64", &product);
+            let before = self.op("%rd", "add.s64", &format!("{moved}, {less}"));
+            self.op("%rd", "add.s64", &format!("{before}, 1"))
+        });
+        let [column, row] = place;
+        let row = self.op("%rd", "mul.lo.s64", &format!("{row}, %bound"));
+        self.op("%rd", "add.s64", &format!("{row}, {column}"))
+    }
+
     /// Emits an index near an element.
     fn near(&mut self, x: &str, y: &str, own: &str) -> String {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
@@ -830,7 +865,10 @@ impl Text<'_> {
             }
             return;
         }
-        let index = self.near(x, y, own);
+        let index = match self.rng.u32(..6) {
+            0 => self.wrapped(x, y),
+            _ => self.near(x, y, own),
+        };
         if self.rng.u32(..3) == 0 {
             self.check(&index, "%out_len");
             let at = self.address("%out", &index);

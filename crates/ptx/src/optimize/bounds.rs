@@ -25,7 +25,7 @@ use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Guard, Instruction, Operand, Statement};
+use crate::{Guard, Instruction, Operand, Statement, Type};
 
 /// The maximum number of terms of a polynomial.
 const TERMS: usize = 16;
@@ -193,6 +193,27 @@ impl<'a> Proven<'a> {
     }
 }
 
+/// How often the computation of a remainder subtracts the divisor.
+#[derive(Clone, Copy, Debug)]
+enum Subtractions {
+    /// Never: the dividend is less than the divisor.
+    None,
+    /// At most once: the dividend is less than twice the divisor, as the column of a neighbor that
+    /// wraps around is.
+    Once,
+}
+
+/// What [`analyze`] finds.
+#[derive(Default)]
+struct Found<'a> {
+    /// The comparisons whose outcome can be proven.
+    proven: Vec<Proven<'a>>,
+    /// The registers that are at most a sum of products of extents.
+    small: Vec<(&'a str, Polynomial<'a>)>,
+    /// The registers with remainders that need no division.
+    remainders: HashMap<&'a str, Subtractions>,
+}
+
 /// Removes comparisons, and adds what they require to the kernel's test. Returns whether there are
 /// any.
 pub(super) fn prove<'a>(
@@ -202,7 +223,12 @@ pub(super) fn prove<'a>(
 ) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
-    let (mut proven, small) = analyze(graph, special, &single);
+    let Found {
+        mut proven,
+        small,
+        remainders,
+    } = analyze(graph, special, &single);
+    subtract(graph, names, special, &remainders);
     let mut counts: HashMap<(&Polynomial<'a>, &'a str), usize> = HashMap::default();
     for each in &proven {
         // A sum that is within another one needs no demand of its own.
@@ -327,18 +353,73 @@ fn fold<'a>(graph: &mut Graph<'a>, special: &mut Special<'a>, proven: &[Proven<'
     special.outcomes = outcomes;
 }
 
-/// Returns the comparisons whose outcome can be proven, and the registers that are at most a sum of
-/// products of extents. `single` are the registers that one instruction writes.
+/// Computes remainders without a division.
+fn subtract<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    remainders: &HashMap<&'a str, Subtractions>,
+) {
+    if remainders.is_empty() {
+        return;
+    }
+    for id in special.blocks(graph) {
+        let mut replaced = Vec::new();
+        for statement in std::mem::take(&mut graph.blocks[id].body) {
+            let Some((it, result, subtractions)) = remainder(&statement, remainders) else {
+                replaced.push(statement);
+                continue;
+            };
+            let (unsigned, signed, ty) = match it.modifiers[..] {
+                ["u64" | "s64"] => ("u64", "s64", Type::B64),
+                _ => ("u32", "s32", Type::B32),
+            };
+            let dividend = it.operands[1].clone();
+            let operands = it.operands[1..].iter().cloned();
+            let computed = match subtractions {
+                Subtractions::None => instruction("mov", &[unsigned], vec![result, dividend]),
+                Subtractions::Once => {
+                    // If the dividend is less than the divisor, the difference wraps around.
+                    let difference =
+                        graph.emit(names, &mut replaced, ty, "sub", &[signed], operands);
+                    let operands = vec![result, dividend, Operand::Name(difference)];
+                    instruction("min", &[unsigned], operands)
+                }
+            };
+            replaced.push(computed);
+        }
+        graph.blocks[id].body = replaced;
+    }
+}
+
+/// Returns the instruction of a statement and its result, if that is one of the remainders.
+fn remainder<'s, 'a>(
+    statement: &'s Statement<'a>,
+    remainders: &HashMap<&'a str, Subtractions>,
+) -> Option<(&'s Instruction<'a>, Operand<'a>, Subtractions)> {
+    match statement {
+        Statement::Instruction(it) if it.opcode == "rem" => match it.operands.first() {
+            Some(&Operand::Name(result)) => {
+                Some((it, Operand::Name(result), *remainders.get(result)?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns what can be proven in the copy of a kernel's body. `single` are the registers that one
+/// instruction writes.
 fn analyze<'a>(
     graph: &Graph<'a>,
     special: &Special<'a>,
     single: &HashMap<&'a str, Instruction<'a>>,
-) -> (Vec<Proven<'a>>, Vec<(&'a str, Polynomial<'a>)>) {
+) -> Found<'a> {
     let region = Region::new(graph, special);
     let mut starts = region.facts(graph, special);
     let mut states: HashMap<Id, Known<'a>> =
         HashMap::from_iter([(special.first, Known::default())]);
-    let (mut proven, mut small) = (Vec::new(), Vec::new());
+    let mut found = Found::default();
     let cold = graph.cold();
     // The blocks that all threads reach, except those beyond the extents.
     let mut reached = HashSet::from_iter([special.first]);
@@ -361,14 +442,19 @@ fn analyze<'a>(
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
                 {
-                    proven.extend(known.compare(&facts, &special.extents, it, register));
+                    let proven = known.compare(&facts, &special.extents, it, register);
+                    found.proven.extend(proven);
+                    let subtractions = known.subtractions(&facts, &special.extents, it);
+                    found
+                        .remainders
+                        .extend(subtractions.map(|it| (register, it)));
                 }
                 known.execute(&facts, &special.extents, it);
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
                     && let Some(most) = known.most(&facts, &special.extents, register)
                 {
-                    small.push((register, most));
+                    found.small.push((register, most));
                 }
             } else {
                 instructions(statement, &mut |it| {
@@ -415,10 +501,10 @@ fn analyze<'a>(
         certain.contains(each.register)
             && (sides.iter().flatten()).all(|side| is_of_launch(graph, single, side))
     };
-    for each in &mut proven {
+    for each in &mut found.proven {
         each.is_likely &= each.bound.is_product() || is_certain(each);
     }
-    (proven, small)
+    found
 }
 
 /// Returns the block after a block that all threads reach, if all of them reach that one, too, except
@@ -559,7 +645,10 @@ impl<'a> Known<'a> {
             }
             _ => Vec::new(),
         };
-        let quotient = self.dividend(facts, it);
+        let quotient = self.dividend(facts, it).map(|bound| (bound, false));
+        let remainder = self
+            .greatest_remainder(facts, it)
+            .map(|bound| (bound, true));
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
@@ -573,7 +662,7 @@ impl<'a> Known<'a> {
             _ => {}
         }
         let least = least.into_iter().map(|bound| (bound, true));
-        for ((bound, number), is_reached) in least.chain(quotient.map(|bound| (bound, false))) {
+        for ((bound, number), is_reached) in least.chain(quotient).chain(remainder) {
             if bound != result
                 && let Some(margin) = i64::checked_neg(number)
             {
@@ -605,6 +694,74 @@ impl<'a> Known<'a> {
         let value = self.value(facts, it.operands.get(1)?)?;
         let is_plain = value.hypothesis.is_none() && value.range.0 >= 0;
         value.polynomial.as_sum().filter(|_| is_plain)
+    }
+
+    /// Returns the register and the number whose sum is the greatest remainder that an instruction
+    /// can compute: one less than the divisor.
+    fn greatest_remainder(
+        &self,
+        facts: &Facts<'a>,
+        it: &Instruction<'a>,
+    ) -> Option<(&'a str, i64)> {
+        let (register, number) = self.divisor(facts, it)?.polynomial.as_sum()?;
+        Some((register, number.checked_sub(1)?))
+    }
+
+    /// Returns the divisor of an instruction that computes the remainder of an unsigned division, if
+    /// it is not 0.
+    fn divisor(&self, facts: &Facts<'a>, it: &Instruction<'a>) -> Option<Value<'a>> {
+        if it.opcode != "rem" || it.guard.is_some() {
+            return None;
+        }
+        let value = |index: usize| self.value(facts, it.operands.get(index)?);
+        let divisor = value(2)?;
+        let most = match it.modifiers[..] {
+            ["s32"] => i32::MAX.into(),
+            ["u32" | "u64" | "s64"] => i64::MAX,
+            _ => return None,
+        };
+        // A signed remainder has the sign of the dividend.
+        let is_signed = it.modifiers[0].starts_with('s');
+        let dividend = if is_signed { value(1)?.range } else { (0, 0) };
+        for (low, high) in [dividend, divisor.range] {
+            if low < 0 || high > most {
+                return None;
+            }
+        }
+        let least = divisor
+            .polynomial
+            .as_sum()
+            .and_then(|(register, number)| self.least(facts, register).checked_add(number));
+        let is_known = divisor.hypothesis.is_none() && least.max(Some(divisor.range.0)) > Some(0);
+        is_known.then_some(divisor)
+    }
+
+    /// Returns how often an instruction that computes a remainder subtracts the divisor at most, if
+    /// that is known to be at most once.
+    fn subtractions(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+    ) -> Option<Subtractions> {
+        let divisor = self.divisor(facts, it)?;
+        let dividend = self.value(facts, it.operands.get(1)?)?;
+        if dividend.hypothesis.is_some() || dividend.range.0 < 0 {
+            return None;
+        }
+        let is_below = |factor: i64| {
+            let difference = dividend.polynomial.plus(&divisor.polynomial, -factor)?;
+            let all = self.upper_bounds(facts, extents, &difference, true, Limits::All)?;
+            let mut numbers = all
+                .into_iter()
+                .filter(|(products, _)| products.0.is_empty());
+            Some(numbers.any(|(_, number)| number < 0))
+        };
+        match [is_below(1)?, is_below(2)?] {
+            [true, _] => Some(Subtractions::None),
+            [_, true] => Some(Subtractions::Once),
+            _ => None,
+        }
     }
 
     /// Returns the register that a selection between 0 and a smaller number is at most: the `x` of
