@@ -1257,6 +1257,25 @@ fn kernels_that_wait_for_memory_have_few_registers() {
     let limited = |body: String| optimized(&body).contains("\n.maxnreg 32\n");
     // The original, which runs if there are fewer threads than rows, would need more.
     assert!(limited(rows(NEIGHBORS) + &panics_of_neighbors()));
+    // The order of the instructions decides how many are live: each value could be computed where it
+    // is needed, unless all are computed from the previous one, and needed in the opposite order.
+    let values = |count: usize, computed: fn(usize) -> String| {
+        let values: String = (1..count).map(computed).collect();
+        let sums: String = (1..count)
+            .rev()
+            .map(|i| format!("mad.lo.s32 %r6, %r6, 31, %v{i};"))
+            .collect();
+        let body = format!(
+            ".reg .b32 %v<{count}>; {NEIGHBORS} mov.u32 %v0, %r6; {values} {sums}
+             st.global.u32 [%rd3], %r6;"
+        );
+        rows(&body) + &panics_of_neighbors()
+    };
+    let own: fn(usize) -> String = |i| format!("mul.lo.s32 %v{i}, %r4, {};", i + 2);
+    let chain: fn(usize) -> String = |i| format!("mul.lo.s32 %v{i}, %v{}, %r4;", i - 1);
+    assert!(limited(values(60, own)));
+    assert!(limited(values(20, chain)));
+    assert!(!limited(values(60, chain)));
     // ptxas needs fewer by itself.
     assert!(!limited(grid_stride(NEIGHBORS) + &panics_of_neighbors()));
     // Many loads at once.

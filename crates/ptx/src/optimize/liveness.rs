@@ -34,6 +34,17 @@ impl<'a> Liveness<'a> {
         (self.0.get(&block)).is_some_and(|live| live.contains(register))
     }
 
+    /// Returns the registers that are live at the end of a block.
+    fn after(&self, graph: &Graph<'a>, id: Id) -> HashSet<&'a str> {
+        let end = &graph.blocks[id].end;
+        let mut now: HashSet<&'a str> = HashSet::default();
+        for to in end.targets() {
+            now.extend(self.0.get(&to).into_iter().flatten());
+        }
+        end.sources(&mut |name| _ = now.insert(name));
+        now
+    }
+
     /// Returns the registers that a block and those after it read before they write them. Calls
     /// `visit` with the index of each statement, last first, and the registers that are live after
     /// it. Instructions without effect whose results are not live count as absent.
@@ -44,11 +55,7 @@ impl<'a> Liveness<'a> {
         visit: &mut impl FnMut(usize, &HashSet<&'a str>),
     ) -> HashSet<&'a str> {
         let block = &graph.blocks[id];
-        let mut now: HashSet<&'a str> = HashSet::default();
-        for to in block.end.targets() {
-            now.extend(self.0.get(&to).into_iter().flatten());
-        }
-        (block.end).sources(&mut |name| _ = now.insert(name));
+        let mut now = self.after(graph, id);
         for (index, statement) in block.body.iter().enumerate().rev() {
             visit(index, &now);
             if let Statement::Instruction(it) = statement {
@@ -220,4 +227,123 @@ pub(super) fn peaks<'a>(
         most
     };
     blocks.iter().map(|&id| (id, peak(id))).collect()
+}
+
+/// Returns the maximum number of 32-bit registers that are live at once in the blocks if the
+/// instructions of each block are in the order that needs few registers, as ptxas orders them if it
+/// has few: libnvvm may compute all indices before the first access, and all sums after the last.
+pub(super) fn least_pressure(graph: &Graph<'_>, blocks: &[Id]) -> usize {
+    let uniform = Uniform::new(graph, blocks);
+    let live = Liveness::new(graph, blocks);
+    let peaks = (blocks.iter()).map(|&id| least_peak(graph, &live, &uniform, id));
+    peaks.max().unwrap_or_default()
+}
+
+/// A statement of a block, and what restricts its place.
+struct Node<'a> {
+    reads: Vec<&'a str>,
+    writes: Vec<&'a str>,
+    /// The earlier statements that stay before this one.
+    after: Vec<usize>,
+    /// The number of later statements that stay after this one and have no place yet.
+    users: usize,
+}
+
+/// Returns an upper bound of the pressure in a block with the best order. Statements get their places
+/// backwards: each time, the one after which the fewest words are live.
+fn least_peak<'a>(graph: &Graph<'a>, live: &Liveness<'a>, uniform: &Uniform<'a>, id: Id) -> usize {
+    let mut nodes = nodes(graph, live, id);
+    let words = |name: &str| uniform.pressure(graph, name).words;
+    let mut now = live.after(graph, id);
+    let mut count: usize = now.iter().map(|name| words(name)).sum();
+    let mut most = count;
+    let mut ready: Vec<usize> = (0..nodes.len())
+        .filter(|&it| nodes[it].users == 0)
+        .collect();
+    // The number of live words before a statement.
+    let before = |node: &Node<'a>, now: &HashSet<&'a str>, count: usize| {
+        let written = node.writes.iter().filter(|name| now.contains(*name));
+        let read =
+            (node.reads.iter()).filter(|name| !now.contains(*name) || node.writes.contains(name));
+        let freed: usize = written.map(|name| words(name)).sum();
+        count + read.map(|name| words(name)).sum::<usize>() - freed
+    };
+    loop {
+        let best = (0..ready.len()).min_by_key(|&index| {
+            let it = ready[index];
+            (before(&nodes[it], &now, count), std::cmp::Reverse(it))
+        });
+        let Some(best) = best else {
+            return most;
+        };
+        let it = ready.swap_remove(best);
+        count = before(&nodes[it], &now, count);
+        most = most.max(count);
+        for name in &nodes[it].writes {
+            now.remove(name);
+        }
+        now.extend(nodes[it].reads.iter().copied());
+        for earlier in std::mem::take(&mut nodes[it].after) {
+            nodes[earlier].users -= 1;
+            if nodes[earlier].users == 0 {
+                ready.push(earlier);
+            }
+        }
+    }
+}
+
+/// Returns the statements of a block that have an effect or a result that is needed.
+fn nodes<'a>(graph: &Graph<'a>, live: &Liveness<'a>, id: Id) -> Vec<Node<'a>> {
+    let mut needed: Vec<&Statement<'a>> = Vec::new();
+    live.before(graph, id, &mut |index, after| {
+        let statement = &graph.blocks[id].body[index];
+        let is_needed = match statement {
+            Statement::Instruction(it) => !is_dead(it, after),
+            _ => true,
+        };
+        needed.extend(is_needed.then_some(statement));
+    });
+    let mut nodes: Vec<Node<'a>> = Vec::new();
+    let mut writers: HashMap<&'a str, usize> = HashMap::default();
+    let mut readers: HashMap<&'a str, Vec<usize>> = HashMap::default();
+    let mut last_fixed = None;
+    for statement in needed.into_iter().rev() {
+        let place = nodes.len();
+        let (mut reads, mut writes) = (HashSet::default(), Vec::new());
+        let mut is_fixed = !matches!(statement, Statement::Instruction(_));
+        instructions(statement, &mut |it| {
+            let constant = it.opcode == "ld" && it.modifiers.contains(&"nc");
+            is_fixed |= !is_pure(it) && !is_parameter(it) && !constant;
+            read(it, &mut |name| _ = reads.insert(name));
+            if has_result(it) {
+                results(it, &mut |name| writes.push(name));
+            }
+        });
+        let mut after: HashSet<usize> = HashSet::default();
+        after.extend(reads.iter().filter_map(|name| writers.get(name)));
+        for name in &writes {
+            after.extend(writers.get(name));
+            after.extend(readers.remove(name).into_iter().flatten());
+        }
+        if is_fixed {
+            after.extend(last_fixed);
+            last_fixed = Some(place);
+        }
+        for &name in &reads {
+            readers.entry(name).or_default().push(place);
+        }
+        for &name in &writes {
+            writers.insert(name, place);
+        }
+        for &earlier in &after {
+            nodes[earlier].users += 1;
+        }
+        nodes.push(Node {
+            reads: reads.into_iter().collect(),
+            writes,
+            after: after.into_iter().collect(),
+            users: 0,
+        });
+    }
+    nodes
 }

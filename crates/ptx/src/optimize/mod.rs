@@ -276,7 +276,9 @@ fn limits_registers(directive: &Directive<'_>) -> bool {
 fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64) -> bool {
     let blocks = special.blocks(graph);
     let pressure = liveness::pressure(graph, &blocks);
-    let is_limited_by_original = special.general_is_slow && pressure <= PRESSURE;
+    // Combined checks compute all indices before the first access, also where they were removed.
+    let is_limited_by_original = special.general_is_slow
+        && (pressure <= PRESSURE || liveness::least_pressure(graph, &blocks) <= PRESSURE);
     if is_limited_by_original || PRESSURE_OF_SMALL.contains(&pressure) {
         return true;
     }
