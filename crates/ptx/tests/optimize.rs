@@ -1001,6 +1001,40 @@ fn quotients_are_at_most_the_dividend() {
 }
 
 #[test]
+fn remainders_that_are_differences_have_32_bits() {
+    // Whether a condition on the difference has 32 bits.
+    let is_narrow = |quotient: &str, difference: &str| {
+        let copy = copy_of(&format!(
+            "setp.eq.s64 %p3, %len, 0; @%p3 bra $next; {quotient} {difference}
+             add.s64 %a8, %a7, 5; setp.lt.u64 %p4, %a8, %count; @!%p4 bra $next;
+             st.global.u64 [%to], %a5;"
+        ));
+        assert!(copy.contains("setp.lt."), "{copy}");
+        !copy.contains("mul.lo.s64") && !copy.contains("mul.wide") && !copy.contains("setp.lt.u64")
+    };
+    let quotient = "div.u64 %a5, %i, %len; mul.lo.s64 %a6, %a5, %len;";
+    let difference = "sub.s64 %a7, %i, %a6;";
+    assert!(is_narrow(quotient, difference));
+    assert!(is_narrow(
+        quotient,
+        "not.b64 %a6, %a6; add.s64 %a7, %i, %a6;"
+    ));
+    assert!(is_narrow(
+        "div.u64 %a5, %i, %len; mul.lo.s64 %a6, %len, %a5;",
+        difference
+    ));
+    // Other products.
+    assert!(!is_narrow(
+        "div.u64 %a5, %i, %count; mul.lo.s64 %a6, %a5, %len;",
+        difference
+    ));
+    assert!(!is_narrow(
+        "div.u64 %a5, %i, %len; add.s64 %a5, %a5, 1; mul.lo.s64 %a6, %a5, %len;",
+        difference
+    ));
+}
+
+#[test]
 fn divisions_have_32_bits() {
     // libnvvm divides numbers of 64 bits in 32 bits if both fit.
     let copy = copy_of(

@@ -744,6 +744,8 @@ pub(super) struct Facts<'a> {
     zeros: HashMap<&'a str, u32>,
     /// The registers that are simple functions of another one.
     parts: HashMap<&'a str, Part<'a>>,
+    /// The registers that are a function of a quotient.
+    divisions: HashMap<&'a str, Division<'a>>,
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
     /// The registers that are the minimum of two others, neither of which is negative.
@@ -788,6 +790,26 @@ impl<'a> Part<'a> {
     }
 }
 
+/// A function of the quotient of two unsigned registers. Compilers compute a remainder from the
+/// quotient if they need both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Division<'a> {
+    dividend: &'a str,
+    divisor: &'a str,
+    part: Divided,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Divided {
+    Quotient,
+    /// The quotient times the divisor.
+    Multiple,
+    /// The bitwise complement of that: `-1 - multiple`.
+    Complement,
+    /// The remainder minus a number.
+    Remainder(i64),
+}
+
 impl<'a> Facts<'a> {
     fn new(special: &Special<'a>) -> Facts<'a> {
         Facts {
@@ -796,6 +818,7 @@ impl<'a> Facts<'a> {
             copies: HashMap::default(),
             zeros: HashMap::default(),
             parts: HashMap::default(),
+            divisions: HashMap::default(),
             sums: HashMap::default(),
             minima: HashMap::default(),
             ordered: HashSet::default(),
@@ -941,6 +964,93 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Returns which function of a quotient an instruction computes.
+    fn result_division(&self, it: &Instruction<'a>) -> Option<Division<'a>> {
+        if it.guard.is_some() {
+            return None;
+        }
+        let part_of = |operand: &Operand<'a>| match operand {
+            Operand::Name(name) => {
+                let own = self.divisions.get(name);
+                own.or_else(|| self.divisions.get(self.original(name)))
+                    .copied()
+            }
+            _ => None,
+        };
+        let with = |of: Division<'a>, part: Divided| Some(Division { part, ..of });
+        match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+            ("div", ["u64" | "u32"], [_, a @ Operand::Name(dividend), Operand::Name(divisor)]) => {
+                let (low, _) = self.range(a)?;
+                (low >= 0).then_some(Division {
+                    dividend: self.original(dividend),
+                    divisor: self.original(divisor),
+                    part: Divided::Quotient,
+                })
+            }
+            // Not greater than the dividend, so it does not wrap around.
+            ("mul", ["lo", "u64" | "s64" | "u32" | "s32"] | ["wide", "u32"], [_, a, b]) => {
+                [(a, b), (b, a)]
+                    .into_iter()
+                    .find_map(|(quotient, divisor)| {
+                        let of = part_of(quotient)?;
+                        let Operand::Name(divisor) = divisor else {
+                            return None;
+                        };
+                        let is_same = self.original(divisor) == of.divisor;
+                        let is_multiple = is_same && of.part == Divided::Quotient;
+                        is_multiple.then_some(Division {
+                            part: Divided::Multiple,
+                            ..of
+                        })
+                    })
+            }
+            ("not", ["b64"], [_, a]) => match part_of(a)? {
+                of if of.part == Divided::Multiple => with(of, Divided::Complement),
+                _ => None,
+            },
+            ("sub", ["u64" | "s64" | "u32" | "s32"], [_, Operand::Name(a), b]) => {
+                let of = part_of(b)?;
+                let is_same = self.original(a) == of.dividend;
+                match of.part {
+                    Divided::Multiple if is_same => with(of, Divided::Remainder(0)),
+                    _ => None,
+                }
+            }
+            ("add", ["u64" | "s64"], [_, a, b]) => {
+                [(a, b), (b, a)]
+                    .into_iter()
+                    .find_map(|(dividend, complement)| {
+                        let of = part_of(complement)?;
+                        let Operand::Name(dividend) = dividend else {
+                            return None;
+                        };
+                        let is_same = self.original(dividend) == of.dividend;
+                        let is_remainder = is_same && of.part == Divided::Complement;
+                        is_remainder.then_some(Division {
+                            part: Divided::Remainder(1),
+                            ..of
+                        })
+                    })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the range of a function of a quotient, where it helps.
+    fn division_range(&self, of: Division<'a>) -> Option<Range> {
+        let (_, dividend) = self.range(&Operand::Name(of.dividend))?;
+        let remainder = match self.range(&Operand::Name(of.divisor)) {
+            Some((1.., divisor)) => dividend.min(divisor - 1),
+            _ => dividend,
+        };
+        match of.part {
+            Divided::Quotient => None,
+            Divided::Multiple => Some((0, dividend)),
+            Divided::Complement => Some((-1 - dividend, -1)),
+            Divided::Remainder(less) => Some((-less, remainder - less)),
+        }
+    }
+
     pub fn condition(&self, name: &str) -> Condition<'a> {
         let known = self.conditions.get(name);
         known.map_or(Condition::Unknown, |known| known.as_ref().clone())
@@ -960,6 +1070,7 @@ impl<'a> Facts<'a> {
     fn forget(&mut self, name: &'a str) {
         self.copies.remove(name);
         self.parts.remove(name);
+        self.divisions.remove(name);
         self.sums.remove(name);
         self.minima.remove(name);
         self.zeros.remove(name);
@@ -970,6 +1081,7 @@ impl<'a> Facts<'a> {
         }
         self.copies.retain(|_, of| *of != name);
         self.parts.retain(|_, of| of.of() != name);
+        (self.divisions).retain(|_, it| it.dividend != name && it.divisor != name);
         self.sums.retain(|_, (of, _)| *of != name);
         self.minima.retain(|_, of| !of.contains(&name));
         self.ordered.retain(|(a, b)| *a != name && *b != name);
@@ -994,6 +1106,7 @@ impl<'a> Facts<'a> {
             None => (self.result_zeros(it), self.result_part(it)),
             Some(_) => (0, None),
         };
+        let division = self.result_division(it);
         let sum = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
             (
                 "add",
@@ -1036,6 +1149,14 @@ impl<'a> Facts<'a> {
         if let Some(part) = part.filter(|part| part.of() != result) {
             self.note_use(part.of());
             self.parts.insert(result, part);
+        }
+        if let Some(division) = division
+            && division.dividend != result
+            && division.divisor != result
+        {
+            self.note_use(division.dividend);
+            self.note_use(division.divisor);
+            self.divisions.insert(result, division);
         }
         if let Some(range) = range {
             self.ranges.insert(result, range);
@@ -1139,6 +1260,10 @@ impl<'a> Facts<'a> {
         if let Some(part) = self.result_part(it)
             && let Some(range) = self.part_range(part)
         {
+            return Some(range);
+        }
+        let division = self.result_division(it);
+        if let Some(range) = division.and_then(|of| self.division_range(of)) {
             return Some(range);
         }
         match (it.opcode, &it.modifiers[..]) {
@@ -1495,6 +1620,7 @@ impl<'a> Facts<'a> {
         });
         (self.copies).retain(|copy, of| other.copies.get(copy) == Some(of));
         (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
+        (self.divisions).retain(|name, it| other.divisions.get(name) == Some(it));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
         (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
         (self.ordered).retain(|pair| other.ordered.contains(pair));
