@@ -1569,11 +1569,13 @@ fn conversions_of_floats_that_are_limited_have_32_bits() {
 #[test]
 fn converted_floats_with_an_offset_have_32_bits() {
     let copy = |offset: i32, limit: &str| {
-        // `(x as usize + 2).saturating_sub(1).min(limit)` for an offset of 1.
+        // `(x as usize + 2).saturating_sub(1).min(limit)` for an offset of 1. After a store, no thread
+        // starts over in the original.
         let element = operations()
             + &format!(
                 "
                 cvt.rn.f32.u64 %f1, %rd5;
+                st.global.f32 [%rd3], %f1;
                 cvt.rzi.u64.f32 %y1, %f1;
                 setp.nan.f32 %q1, %f1, %f1;
                 selp.b64 %y2, 0, %y1, %q1;
@@ -1647,6 +1649,10 @@ fn coordinates_of_periodic_grids_are_tested() {
     // One comparison more finds the floats that are too large for an integer.
     assert_eq!(more, comparisons + 3);
     let without = |from: &str, to: &str| !tested(&replaced(&body, from, to)).0;
+    // The coordinate is also compared with the number whose successor is 0.
+    assert!(!without("%q2, %y3, %rd2;", "%q2, %y2, -1;"));
+    assert!(without("%q2, %y3, %rd2;", "%q2, %y2, 1;"));
+    assert!(without("%q2, %y3, %rd2;", "%q2, %rd5, -1;"));
     // Threads that start over in the original would miss a barrier.
     assert!(without(
         "add.s64 %y3, %y2, 1;",

@@ -1375,12 +1375,23 @@ fn coordinates(rng: &mut Rng) -> (String, Option<usize>) {
         // Perhaps one too far.
         let step = 1 + u32::from(text.rng.u32(..6) == 0);
         let next = text.op("%rd", "add.s64", &format!("{low}, {step}"));
-        let high = match text.rng.bool() {
-            true => {
+        let high = match text.rng.u32(..3) {
+            // `(low + number).saturating_sub(1)`, perhaps limited.
+            2 => {
+                let number = text.rng.u32(1..4);
+                let zero = text.op("%p", "setp.eq.s64", &format!("{low}, -{number}"));
+                let next = text.op("%rd", "add.s64", &format!("{low}, {}", number - 1));
+                let high = text.op("%rd", "selp.b64", &format!("0, {next}, {zero}"));
+                match text.rng.bool() {
+                    true => text.op("%rd", "min.u64", &format!("{high}, %stride")),
+                    false => high,
+                }
+            }
+            1 => {
                 let last = text.op("%p", "setp.eq.s64", &format!("{next}, %stride"));
                 text.op("%rd", "selp.b64", &format!("0, {next}, {last}"))
             }
-            false => {
+            _ => {
                 let inside = text.op("%p", "setp.ne.s64", &format!("%stride, {next}"));
                 text.op("%rd", "selp.b64", &format!("{next}, 0, {inside}"))
             }

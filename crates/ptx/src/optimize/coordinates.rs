@@ -5,6 +5,9 @@
 //! for the end of an extent assumes that the index is below it. In the copy that `specialize` makes,
 //! this pass tests that, and threads with another index start over in the original. What depends on
 //! the index then has a range, for `bounds` and `narrow`.
+//!
+//! `(at as usize + k).saturating_sub(1)` compares the index with `-k`, where the sum wraps around:
+//! there, the pass tests that the index is below [`BOUND`], as that of any element is.
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -14,7 +17,8 @@ use super::instructions::{can_be_copied, has_effect, instructions, results};
 use super::liveness;
 use super::names::Names;
 use super::sink::dominators;
-use super::specialize::{Special, single_definitions};
+use super::specialize::{BOUND, Special, single_definitions};
+use super::version::number;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Statement, Type};
 
@@ -36,6 +40,15 @@ struct Converted<'a> {
     converted: usize,
 }
 
+/// What an index is tested to be below.
+#[derive(Clone, Copy, Debug)]
+enum Limit<'a> {
+    /// An extent.
+    Extent(&'a str),
+    /// [`BOUND`].
+    Bound,
+}
+
 /// Tests the indices of the copy. Returns the number of tests.
 pub(super) fn test<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> usize {
     let cold = graph.cold();
@@ -53,20 +66,24 @@ pub(super) fn test<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Specia
     let all: Vec<Converted<'a>> = (blocks.iter())
         .flat_map(|&id| converted_in(graph, id, &single))
         .collect();
-    let extents = extents_of(graph, special, &blocks, &all);
-    let mut tests: BTreeMap<Id, Vec<(Converted<'a>, &'a str)>> = BTreeMap::new();
+    let limits = limits_of(graph, special, &blocks, &all);
+    let mut tests: BTreeMap<Id, Vec<(Converted<'a>, Limit<'a>)>> = BTreeMap::new();
     for it in all {
-        if let Some(&extent) = extents.get(it.index) {
-            tests.entry(it.block).or_default().push((it, extent));
+        if let Some(&limit) = limits.get(it.index) {
+            tests.entry(it.block).or_default().push((it, limit));
         }
     }
     let predecessors = graph.predecessors();
     tests.retain(|&id, tests| {
         let place = tests.iter().map(|(it, _)| it.converted).min();
         let place = place.unwrap_or_default();
-        tests.retain(|(it, extent)| {
+        tests.retain(|(it, limit)| {
             let is_known = |name| is_written_before(graph, name, id, place);
-            is_known(it.float) && is_known(extent)
+            let is_limit_known = match limit {
+                Limit::Extent(extent) => is_known(extent),
+                Limit::Bound => true,
+            };
+            is_known(it.float) && is_limit_known
         });
         !tests.is_empty() && !is_preceded_by_effect(graph, &predecessors, id, place)
     });
@@ -147,16 +164,16 @@ fn source<'a>(it: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// Returns the extents whose end the indices are compared for.
-fn extents_of<'a>(
+/// Returns what the comparisons of the indices assume that these are below.
+fn limits_of<'a>(
     graph: &Graph<'a>,
     special: &Special<'a>,
     blocks: &[Id],
     all: &[Converted<'a>],
-) -> HashMap<&'a str, &'a str> {
+) -> HashMap<&'a str, Limit<'a>> {
     // The indices that registers are a number away from.
     let mut near: HashMap<&'a str, &'a str> = (all.iter()).map(|it| (it.index, it.index)).collect();
-    let mut extents = HashMap::default();
+    let mut limits = HashMap::default();
     // Sums may be in any order.
     for _ in 0..2 {
         graph.visit(blocks.iter().copied(), &mut |it| match (
@@ -182,14 +199,21 @@ fn extents_of<'a>(
                     if let Some(&index) = near.get(index)
                         && special.extents.contains(extent)
                     {
-                        extents.insert(index, extent);
+                        limits.insert(index, Limit::Extent(extent));
                     }
                 }
+            }
+            (
+                "setp",
+                ["eq" | "ne", "s64" | "u64" | "b64"],
+                &[_, Operand::Name(index), Operand::Integer(number)],
+            ) if (number.bits as i64) < 0 && all.iter().any(|it| it.index == index) => {
+                limits.entry(index).or_insert(Limit::Bound);
             }
             _ => {}
         });
     }
-    extents
+    limits
 }
 
 /// Returns whether one instruction writes a register, and precedes a place in a block.
@@ -240,16 +264,31 @@ fn is_preceded_by_effect(
     has(&graph.blocks[id].body[..place]) || seen.into_iter().any(|id| has(&graph.blocks[id].body))
 }
 
-/// Inserts the tests before the first conversion of a block.
+/// Inserts the tests of a block as soon as their operands are known: loads start after them, and
+/// need not wait for anything else.
 fn insert<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     special: &Special<'a>,
     id: Id,
-    tests: &[(Converted<'a>, &'a str)],
+    tests: &[(Converted<'a>, Limit<'a>)],
 ) {
-    let place = tests.iter().map(|(it, _)| it.converted).min();
-    let place = place.unwrap_or_default();
+    let mut operands: HashSet<&'a str> = HashSet::default();
+    for (it, limit) in tests {
+        operands.insert(it.float);
+        if let Limit::Extent(extent) = limit {
+            operands.insert(extent);
+        }
+    }
+    let is_operand = |statement: &Statement<'a>| {
+        let mut found = false;
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| found |= operands.contains(name));
+        });
+        found
+    };
+    let last = graph.blocks[id].body.iter().rposition(is_operand);
+    let place = last.map_or(0, |last| last + 1);
     let selected: HashSet<usize> = tests.iter().map(|(it, _)| it.selected).collect();
     let mut body = std::mem::take(&mut graph.blocks[id].body);
     let rest = body.split_off(place);
@@ -258,14 +297,18 @@ fn insert<'a>(
         .map(|(_, statement)| statement)
         .collect();
     let mut passes: Option<&'a str> = None;
-    for (it, extent) in tests {
+    for (it, limit) in tests {
         // Both conversions of NaN are 0, and larger numbers are no index.
         let float = [Operand::Name(it.float)];
         let modifiers = ["rzi", "u32", "f32"];
         let word = graph.emit(names, &mut body, Type::B32, "cvt", &modifiers, float);
         let operands = vec![Operand::Name(it.index), Operand::Name(word)];
         body.push(instruction("cvt", &["u64", "u32"], operands));
-        let operands = [it.index, extent].map(Operand::Name);
+        let limit = match limit {
+            Limit::Extent(extent) => Operand::Name(extent),
+            Limit::Bound => number(BOUND),
+        };
+        let operands = [Operand::Name(it.index), limit];
         let below = graph.emit(
             names,
             &mut body,
