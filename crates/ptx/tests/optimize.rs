@@ -1035,6 +1035,38 @@ fn remainders_that_are_differences_have_32_bits() {
 }
 
 #[test]
+fn stores_move_to_the_paths_that_do_not_overwrite_them() {
+    let is_delayed = |between: &str, second: &str| {
+        let copy = copy_of(&format!(
+            "mul.lo.s64 %a5, %i, %len; add.s64 %a6, %a5, %count; add.s64 %a7, %a6, %i;
+             add.s64 %a8, %to, %a7; st.global.u64 [%a8+64], %a6;
+             st.global.u32 [%a8], 7; setp.eq.s64 %p3, %len, 5; @%p3 bra $next;
+             {between} {second}"
+        ));
+        let lines: Vec<&str> = copy.lines().collect();
+        let place = lines.iter().position(|line| line.ends_with("], 7;"));
+        !lines[place.unwrap() - 1].starts_with("st.global.u64")
+    };
+    let second = "st.global.u32 [%a8], %r1;";
+    assert!(is_delayed("", second));
+    assert!(is_delayed("ld.global.nc.u32 %r5, [%from];", second));
+    assert!(is_delayed(
+        "setp.eq.s64 %p4, %count, 5; @%p4 bra $next;",
+        second
+    ));
+    // Another load might read what the first store writes, also on another thread.
+    assert!(!is_delayed("ld.global.u32 %r5, [%from];", second));
+    assert!(!is_delayed("membar.gl;", second));
+    assert!(!is_delayed("@%p1 st.global.u32 [%a8], 9;", second));
+    // Other bytes.
+    assert!(!is_delayed("", "st.global.u32 [%a8+4], %r1;"));
+    assert!(!is_delayed("", "st.global.u8 [%a8], %r1;"));
+    assert!(!is_delayed("add.s64 %a8, %a8, 4;", second));
+    assert!(!is_delayed("", "st.volatile.global.u32 [%a8], %r1;"));
+    assert!(!is_delayed("", "@%p1 st.global.u32 [%a8], %r1;"));
+}
+
+#[test]
 fn divisions_have_32_bits() {
     // libnvvm divides numbers of 64 bits in 32 bits if both fit.
     let copy = copy_of(

@@ -24,6 +24,7 @@ mod names;
 mod narrow;
 mod normal;
 mod ordered;
+mod overwritten;
 mod reductions;
 mod remaining;
 mod saturate;
@@ -218,6 +219,7 @@ fn optimize_function<'a>(
         let weaker = weaker::find(&graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);
         weaker::remove(&mut graph, &weaker);
+        overwritten::delay(&mut graph, names, &special);
         // The copy has fewer loops.
         arrivals::simplify(&mut graph, function);
         changed += sink::sink(&mut graph, names, &special);
