@@ -369,12 +369,17 @@ impl Signature {
 
 /// Returns the attributes of a pointer parameter. The guarantees of reference types hold for the
 /// whole grid, and enable `ld.global.nc` among others. For an empty slice, `cust` passes an aligned
-/// address and not null.
+/// address and not null. With the alignment, libnvvm combines loads of neighboring fields, whose own
+/// type may be smaller than the element's.
 fn guarantees(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
     ParamAttrs {
         noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
         nonnull: cx.optimizes() && attrs.regular.contains(ArgAttribute::NonNull),
         readonly: cx.optimizes() && attrs.regular.contains(ArgAttribute::ReadOnly),
+        align: match attrs.pointee_align {
+            Some(align) if cx.optimizes() => align.bytes(),
+            _ => 0,
+        },
         ..ParamAttrs::default()
     }
 }
