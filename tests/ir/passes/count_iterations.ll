@@ -43,7 +43,83 @@ exit:
   ret void
 }
 
-; A shift suffices for a power of two.
+; The same for a power of two.
+; CHECK: define void @enumerated_words
+define void @enumerated_words(ptr %start, i64 %n) {
+entry:
+  %end = getelementptr inbounds i32, ptr %start, i64 %n
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %following, %loop ]
+  %p = phi ptr [ %start, %entry ], [ %next, %loop ]
+  %next = getelementptr inbounds i32, ptr %p, i64 1
+  %following = add i64 %i, 1
+  store i32 0, ptr %p, align 4
+  %done = icmp eq ptr %next, %end
+; CHECK: icmp eq i64 %following, %n
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret void
+}
+
+; An array at a constant address.
+@array = addrspace(3) global [64 x i32] undef, align 4
+; CHECK: define void @enumerated_array
+define void @enumerated_array() {
+entry:
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %entry ], [ %following, %loop ]
+  %p = phi ptr [ addrspacecast (ptr addrspace(3) getelementptr inbounds (i8, ptr addrspace(3) @array, i64 16) to ptr), %entry ], [ %next, %loop ]
+  %next = getelementptr inbounds i8, ptr %p, i64 4
+  %following = add i64 %i, 1
+  store i32 0, ptr %p, align 4
+  %done = icmp eq ptr %next, addrspacecast (ptr addrspace(3) getelementptr inbounds (i8, ptr addrspace(3) @array, i64 256) to ptr)
+; CHECK: icmp eq i64 %following, 60
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret void
+}
+
+; An array of which a part of an element is left, and two arrays.
+@other = addrspace(3) global [64 x i32] undef, align 4
+; CHECK: define void @parts
+define void @parts() {
+entry:
+  br label %loop1
+
+loop1:
+  %i1 = phi i64 [ 0, %entry ], [ %following1, %loop1 ]
+  %p1 = phi ptr [ addrspacecast (ptr addrspace(3) @array to ptr), %entry ], [ %next1, %loop1 ]
+  %next1 = getelementptr inbounds i8, ptr %p1, i64 4
+  %following1 = add i64 %i1, 1
+  store i32 0, ptr %p1, align 4
+  %done1 = icmp eq ptr %next1, addrspacecast (ptr addrspace(3) getelementptr inbounds (i8, ptr addrspace(3) @array, i64 255) to ptr)
+; CHECK: br i1 %done1,
+  br i1 %done1, label %second, label %loop1
+
+second:
+  br label %loop2
+
+loop2:
+  %i2 = phi i64 [ 0, %second ], [ %following2, %loop2 ]
+  %p2 = phi ptr [ addrspacecast (ptr addrspace(3) @array to ptr), %second ], [ %next2, %loop2 ]
+  %next2 = getelementptr inbounds i8, ptr %p2, i64 4
+  %following2 = add i64 %i2, 1
+  store i32 0, ptr %p2, align 4
+  %done2 = icmp eq ptr %next2, addrspacecast (ptr addrspace(3) getelementptr inbounds (i8, ptr addrspace(3) @other, i64 256) to ptr)
+; CHECK: br i1 %done2,
+  br i1 %done2, label %exit, label %loop2
+
+exit:
+  ret void
+}
+
+; A shift suffices for a power of two if the loop does not count.
 ; CHECK: define void @words
 define void @words(ptr %start, i64 %n) {
 entry:

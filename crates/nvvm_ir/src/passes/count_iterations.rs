@@ -13,6 +13,10 @@ use crate::value::{Block, Const, Func, Value};
 /// number of elements between them. If their size is not a power of two, as that of a point with
 /// three coordinates, this takes a division, and libnvvm does not unroll the loop. But the number
 /// is known: the end of a slice is computed from it.
+///
+/// A loop that counts its iterations anyway, as those over `enumerate` do, ends by its counter
+/// whatever the size: passes over PTX find the range of the counter, so that it and the indices
+/// computed from it need 32 bits.
 pub fn count_iterations(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -26,11 +30,9 @@ pub fn count_iterations(module: &mut Module) {
         let flow = Flow::new(module, func, |block| index[&block]);
         latches.retain(|latch| {
             let dominates = |a: Block, b: Block| flow.dominates(index[&a], index[&b]);
-            let end = module.inst(latch.end);
+            let end = module.inst(latch.end).map(|end| end.block);
             dominates(latch.header, latch.block)
-                && end.is_some_and(|end| {
-                    end.block != latch.header && dominates(end.block, latch.header)
-                })
+                && end.is_none_or(|end| end != latch.header && dominates(end, latch.header))
         });
         latches.iter().for_each(|latch| latch.count(module));
     }
@@ -46,7 +48,18 @@ struct Latch {
     /// The address of the end.
     end: Value,
     /// The number of elements.
-    count: Value,
+    count: Count,
+    /// Whether the size of an element is a power of two.
+    shifts: bool,
+}
+
+/// A number of elements.
+#[derive(Copy, Clone)]
+enum Count {
+    /// That of a slice.
+    Value(Value),
+    /// That of an array at a constant address.
+    Number(u64),
 }
 
 impl Latch {
@@ -81,24 +94,32 @@ impl Latch {
                     }
                     _ => return None,
                 };
-                let (from, size, count) = element(module, end)?;
                 // The addresses of elements without a size are all equal.
-                let counts = size > 0 && !size.is_power_of_two();
-                (from == start && size == stride && counts).then_some(Latch {
+                (stride > 0).then_some(())?;
+                Some(Latch {
                     block,
                     header: data.block,
                     before,
                     pred,
                     end,
-                    count,
+                    count: elements(module, start, end, stride)?,
+                    shifts: stride.is_power_of_two(),
                 })
             })
     }
 
     /// Replaces the comparison by one of the number of iterations.
     fn count(&self, module: &mut Module) {
-        let int = module.ty(self.count);
-        let next = self.counter(module).unwrap_or_else(|| {
+        let int = module.types.int(64);
+        let counter = self.counter(module);
+        if self.shifts && counter.is_none() {
+            return;
+        }
+        let count = match self.count {
+            Count::Value(count) => count,
+            Count::Number(count) => module.const_int(int, count.into()),
+        };
+        let next = counter.unwrap_or_else(|| {
             let (zero, one) = (module.const_int(int, 0), module.const_int(int, 1));
             let counter = module.push_inst(self.header, int, InstKind::Phi(Vec::new()), None);
             module.block_mut(self.header).insts.rotate_right(1);
@@ -122,7 +143,7 @@ impl Latch {
         let compared = InstKind::ICmp {
             pred: self.pred,
             lhs: next,
-            rhs: self.count,
+            rhs: count,
         };
         let truth = module.types.int(1);
         let ends = module.insert_at_end(self.block, truth, compared);
@@ -159,9 +180,24 @@ impl Latch {
             let is_one = |value| matches!(module.as_const(value), Some(Const::Int(1)));
             let is_zero = matches!(zero, Const::Zero | Const::Int(0));
             let counts = lhs == phi && is_one(rhs) || rhs == phi && is_one(lhs);
-            (is_zero && counts && module.ty(phi) == module.ty(self.count)).then_some(next)
+            let wide = module.types.int_bits(module.ty(phi)) == Some(64);
+            (is_zero && counts && wide).then_some(next)
         })
     }
+}
+
+/// Returns the number of elements of a size between two addresses.
+fn elements(module: &Module, start: Value, end: Value, size: u64) -> Option<Count> {
+    if let Some((from, of, count)) = element(module, end) {
+        return (from == start && of == size).then_some(Count::Value(count));
+    }
+    let address = |value| match module.as_const(value) {
+        Some(&Const::Addr { base, offset }) => Some((base, offset)),
+        _ => None,
+    };
+    let ((base, from), (same, to)) = (address(start)?, address(end)?);
+    let bytes = u64::try_from(to.checked_sub(from)?).ok()?;
+    (base == same && bytes > 0 && bytes % size == 0).then_some(Count::Number(bytes / size))
 }
 
 /// Returns the base, the size of an element and the index of the address of an element.
