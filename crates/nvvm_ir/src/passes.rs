@@ -30,6 +30,7 @@ mod dead_globals;
 mod fold_null_tests;
 mod keep_strided_loops;
 mod merge_branches;
+mod narrow_sums;
 mod parameters;
 mod prune;
 mod reachable;
@@ -51,6 +52,7 @@ pub use dead_globals::dead_globals;
 pub use fold_null_tests::fold_null_tests;
 pub use keep_strided_loops::keep_strided_loops;
 pub use merge_branches::merge_branches;
+pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
@@ -116,6 +118,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "narrow_sums",
+        about: "computes sums of loops in 32 bits if no more bits are used",
+        run: narrow_sums,
     },
     Pass {
         name: "subtract_steps",

@@ -311,6 +311,7 @@ impl Compiler<'_> {
                     passes::subtract_steps(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
+                    passes::narrow_sums(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
                     legalize::legalize(&mut optimized, &target)
                         .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
