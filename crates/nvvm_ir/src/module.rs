@@ -133,6 +133,9 @@ pub struct BlockData {
     pub insts: Vec<Value>,
     /// Whether libnvvm must not unroll the loop whose back edge the terminator is.
     pub no_unroll: bool,
+    /// How many iterations of that loop libnvvm makes one, if not as many as it chooses. ptxas does
+    /// not unroll the result.
+    pub unroll_count: Option<u32>,
 }
 
 /// A module of NVVM IR.
@@ -540,6 +543,7 @@ impl Module {
             name: name.to_owned(),
             insts: Vec::new(),
             no_unroll: false,
+            unroll_count: None,
         });
         self.func_mut(func).blocks.push(block);
         block

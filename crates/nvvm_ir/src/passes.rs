@@ -39,6 +39,7 @@ mod separate_panics;
 mod share_slots;
 mod subtract_steps;
 mod unite_latches;
+mod unroll_divergent_loops;
 
 use crate::module::Module;
 
@@ -60,6 +61,7 @@ pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use subtract_steps::subtract_steps;
 pub use unite_latches::unite_latches;
+pub use unroll_divergent_loops::unroll_divergent_loops;
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -148,6 +150,11 @@ pub const PASSES: &[Pass] = &[
         name: "keep_strided_loops",
         about: "disables libnvvm's unrolling for loops with a variable step",
         run: keep_strided_loops,
+    },
+    Pass {
+        name: "unroll_divergent_loops",
+        about: "limits the unrolling of loops whose number of iterations differs between threads",
+        run: unroll_divergent_loops,
     },
     Pass {
         name: "align_accesses",

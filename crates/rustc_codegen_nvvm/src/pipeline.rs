@@ -363,6 +363,7 @@ fn finish_transform(
         passes::share_slots(&mut module, sharing);
     }
     if optimizes {
+        passes::unroll_divergent_loops(&mut module);
         passes::align_accesses(&mut module);
     }
     dumper.dump("legalized.ll", || {

@@ -18,6 +18,7 @@ pub(super) struct Attached {
     pub(super) nonnull: bool,
     pub(super) loc: Option<Di>,
     pub(super) no_unroll: bool,
+    pub(super) unroll_count: Option<u32>,
 }
 
 impl<'t> Reader<'t> {
@@ -204,7 +205,9 @@ impl<'t> Reader<'t> {
             self.cast_result(&mut name)?;
         }
         self.attached(&mut attached)?;
-        self.m.block_mut(block).no_unroll |= attached.no_unroll;
+        let data = self.m.block_mut(block);
+        data.no_unroll |= attached.no_unroll;
+        data.unroll_count = data.unroll_count.or(attached.unroll_count);
         if name.is_none() != (ty == void) {
             let message = if ty == void {
                 "this has no result"
@@ -490,7 +493,7 @@ impl<'t> Reader<'t> {
                 }
                 Tok::Meta("llvm.loop") => {
                     let node = self.node_ref()?;
-                    attached.no_unroll = self.is_not_unrolled(node)?;
+                    (attached.no_unroll, attached.unroll_count) = self.unrolling(node)?;
                 }
                 // Attributes that only LLVM knows.
                 Tok::Meta(_) => {

@@ -120,8 +120,9 @@ impl<'t> Reader<'t> {
         Some(di)
     }
 
-    /// Whether a node, a loop's, says that it is not to be unrolled.
-    pub(super) fn is_not_unrolled(&mut self, number: u32) -> Result<bool> {
+    /// Returns whether a node, a loop's, says that it is not to be unrolled, and how often it is to be
+    /// unrolled.
+    pub(super) fn unrolling(&mut self, number: u32) -> Result<(bool, Option<u32>)> {
         let properties = self.at_node(number, |r| {
             let mut nodes = Vec::new();
             r.eat_word("distinct");
@@ -136,16 +137,21 @@ impl<'t> Reader<'t> {
             }
             Ok(nodes)
         })?;
+        let (mut disabled, mut count) = (false, None);
         for node in properties {
-            let says = self.at_node(node, |r| {
-                let name = r.tokens.get(r.at + 3).map(|token| token.tok);
-                Ok(name == Some(Tok::Str("llvm.loop.unroll.disable")))
+            self.at_node(node, |r| {
+                let token = |index: usize| r.tokens.get(r.at + index).map(|token| token.tok);
+                match (token(3), token(6)) {
+                    (Some(Tok::Str("llvm.loop.unroll.disable")), _) => disabled = true,
+                    (Some(Tok::Str("llvm.loop.unroll.count")), Some(Tok::Number(text))) => {
+                        count = text.parse().ok();
+                    }
+                    _ => {}
+                }
+                Ok(())
             })?;
-            if says {
-                return Ok(true);
-            }
         }
-        Ok(false)
+        Ok((disabled, count))
     }
 
     pub(super) fn attach_subprograms(&mut self) -> Result<()> {

@@ -108,8 +108,13 @@ impl Writer<'_> {
             kind => self.regular(inst, kind),
         }
         self.loc(data);
-        if data.kind.is_terminator() && self.m.block(data.block).no_unroll {
-            self.no_unroll();
+        if data.kind.is_terminator() {
+            let block = self.m.block(data.block);
+            match (block.no_unroll, block.unroll_count) {
+                (true, _) => self.no_unroll(),
+                (false, Some(count)) => self.unroll_count(count),
+                (false, None) => {}
+            }
         }
         self.s("\n");
     }

@@ -29,9 +29,10 @@ enum Node {
     /// An annotation whose value is a list of numbers.
     AnnotationList(Func, &'static str, u32),
     Numbers(Vec<u32>),
-    /// A loop, with its own number and that of [`Node::NoUnroll`].
+    /// A loop, with its own number and that of [`Node::NoUnroll`] or [`Node::UnrollCount`].
     Loop(u32, u32),
     NoUnroll,
+    UnrollCount(u32),
 }
 
 /// The nodes numbered so far. Nodes are numbered by their first use in the text.
@@ -173,8 +174,18 @@ impl Writer<'_> {
         if self.md.no_unroll == NONE {
             self.md.no_unroll = self.md.push(Node::NoUnroll);
         }
+        self.loop_with(self.md.no_unroll);
+    }
+
+    /// Prints how many iterations of the loop whose back edge the terminator is become one.
+    pub(super) fn unroll_count(&mut self, count: u32) {
+        let property = self.md.push(Node::UnrollCount(count));
+        self.loop_with(property);
+    }
+
+    fn loop_with(&mut self, property: u32) {
         let own = self.md.nodes.len() as u32;
-        self.md.push(Node::Loop(own, self.md.no_unroll));
+        self.md.push(Node::Loop(own, property));
         self.s(", !llvm.loop ");
         self.node(own);
     }
@@ -339,6 +350,11 @@ impl Writer<'_> {
         match *node {
             Node::Empty => self.s("!{}"),
             Node::NoUnroll => self.s("!{!\"llvm.loop.unroll.disable\"}"),
+            Node::UnrollCount(count) => {
+                self.s("!{!\"llvm.loop.unroll.count\", i32 ");
+                self.num(count);
+                self.s("}");
+            }
             Node::Loop(own, properties) => {
                 self.s("distinct !{");
                 self.node(own);

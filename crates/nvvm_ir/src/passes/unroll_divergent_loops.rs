@@ -1,0 +1,186 @@
+//! The pass `unroll_divergent_loops`.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::inst::{BinOp, Call, Callee, InstKind};
+use crate::module::Module;
+use crate::value::{Block, Func, Value};
+
+/// How many iterations become one. libnvvm chooses the same number for these loops.
+const COUNT: u32 = 4;
+
+/// The maximum number of instructions of a loop. Of longer ones, libnvvm may make only two iterations
+/// one, or none.
+const LONGEST: usize = 28;
+
+/// The registers that differ between the threads of a warp, if blocks have rows of at least 32
+/// threads.
+const DIVERGENT: [&str; 3] = ["tid.x", "laneid", "lanemask"];
+
+/// Limits the unrolling of short loops of which each thread has loaded its own number of iterations:
+/// the bytes of a string, the elements of a sparse matrix's row, the points of a tree's leaf.
+///
+/// libnvvm does four iterations of a loop at once. If ptxas recognizes the counter, it does four of
+/// the result at once, with loops of eight and four iterations for the rest. That pays off if all
+/// threads have many iterations. Threads with different numbers of iterations run these loops one
+/// after another. If the module says how many iterations become one, libnvvm tells ptxas not to
+/// unroll the result.
+pub fn unroll_divergent_loops(module: &mut Module) {
+    let funcs: Vec<Func> = module.funcs().collect();
+    for func in funcs {
+        let loops: Vec<Loop> = (module.func(func).blocks.iter())
+            .filter_map(|&block| Loop::of(module, block))
+            .collect();
+        if loops.is_empty() {
+            continue;
+        }
+        let loaded = loaded_values(module, func);
+        for each in loops {
+            if each.count.iter().any(|value| loaded.contains(value)) {
+                module.block_mut(each.block).unroll_count = Some(COUNT);
+            }
+        }
+    }
+}
+
+/// A loop of one block.
+struct Loop {
+    block: Block,
+    /// The values that determine the number of iterations.
+    count: Vec<Value>,
+}
+
+impl Loop {
+    fn of(module: &Module, block: Block) -> Option<Loop> {
+        let data = module.block(block);
+        let kind = |value: Value| module.inst(value).map(|data| &data.kind);
+        let is_simple = |&inst: &Value| match kind(inst) {
+            Some(InstKind::Call(call)) => matches!(call.callee, Callee::Intrinsic(_)),
+            Some(kind) => !matches!(
+                kind,
+                InstKind::AtomicRmw { .. } | InstKind::CmpXchg { .. } | InstKind::Fence { .. }
+            ),
+            None => false,
+        };
+        if data.no_unroll || data.insts.len() > LONGEST || !data.insts.iter().all(is_simple) {
+            return None;
+        }
+        let &InstKind::CondBr {
+            cond,
+            then,
+            otherwise,
+        } = kind(module.terminator(block)?)?
+        else {
+            return None;
+        };
+        if then != block && otherwise != block {
+            return None;
+        }
+        let &InstKind::ICmp { lhs, rhs, .. } = kind(cond)? else {
+            return None;
+        };
+        let is_inside = |value: Value| module.inst(value).is_some_and(|data| data.block == block);
+        let (next, end) = match (is_inside(lhs), is_inside(rhs)) {
+            (true, false) => (lhs, rhs),
+            (false, true) => (rhs, lhs),
+            _ => return None,
+        };
+        let start = start_of(module, block, next)?;
+        // The distance of an end that is computed from the start does not depend on the start.
+        let count = match kind(end) {
+            Some(InstKind::Gep { base, indices, .. }) if *base == start => indices.clone(),
+            Some(&InstKind::Bin {
+                op: BinOp::Add | BinOp::Or,
+                lhs,
+                rhs,
+                ..
+            }) if lhs == start || rhs == start => vec![if lhs == start { rhs } else { lhs }],
+            _ => vec![start, end],
+        };
+        Some(Loop { block, count })
+    }
+}
+
+/// Returns the initial value of the counter whose next value, or itself, is `value`, if each
+/// iteration changes it by a constant.
+fn start_of(module: &Module, block: Block, value: Value) -> Option<Value> {
+    let kind = |value: Value| module.inst(value).map(|data| &data.kind);
+    let is_constant = |value: Value| module.as_const(value).is_some();
+    let step_of = |value: Value| match kind(value)? {
+        &InstKind::Bin {
+            op: BinOp::Add | BinOp::Sub,
+            lhs,
+            rhs,
+            ..
+        } => is_constant(rhs).then_some(lhs),
+        InstKind::Gep { base, indices, .. } => indices
+            .iter()
+            .all(|&index| is_constant(index))
+            .then_some(*base),
+        _ => None,
+    };
+    let phi = match kind(value)? {
+        InstKind::Phi(_) => value,
+        _ => step_of(value)?,
+    };
+    let InstKind::Phi(incoming) = kind(phi)? else {
+        return None;
+    };
+    match incoming[..] {
+        [(next, latch), (start, _)] | [(start, _), (next, latch)]
+            if latch == block && step_of(next) == Some(phi) =>
+        {
+            Some(start)
+        }
+        _ => None,
+    }
+}
+
+/// Returns the values of a function that depend on what each thread loads from an address of its own
+/// or from the stack. Addresses that differ only because a branch does are not found: the pass needs
+/// no proof.
+fn loaded_values(module: &Module, func: Func) -> HashSet<Value> {
+    let mut users: HashMap<Value, Vec<Value>> = HashMap::new();
+    let mut own = Vec::new();
+    let mut loads = Vec::new();
+    for &block in &module.func(func).blocks {
+        for &inst in &module.block(block).insts {
+            let Some(data) = module.inst(inst) else {
+                continue;
+            };
+            match &data.kind {
+                InstKind::Alloca { .. } => own.push(inst),
+                InstKind::Call(call) if differs(module, call) => own.push(inst),
+                &InstKind::Load { ptr, .. } => loads.push((inst, ptr)),
+                _ => {}
+            }
+            (data.kind).for_each_operand(|operand| users.entry(operand).or_default().push(inst));
+        }
+    }
+    let own = closure(&users, own);
+    let loads = loads.into_iter().filter(|(_, ptr)| own.contains(ptr));
+    closure(&users, loads.map(|(load, _)| load).collect())
+}
+
+/// Returns values and all that depend on them.
+fn closure(users: &HashMap<Value, Vec<Value>>, mut pending: Vec<Value>) -> HashSet<Value> {
+    let mut all = HashSet::new();
+    while let Some(value) = pending.pop() {
+        if all.insert(value) {
+            pending.extend(users.get(&value).into_iter().flatten());
+        }
+    }
+    all
+}
+
+/// Returns whether a call reads a register that differs between threads.
+fn differs(module: &Module, call: &Call) -> bool {
+    let Callee::Value(callee) = call.callee else {
+        return false;
+    };
+    let name = module
+        .as_func(callee)
+        .map_or("", |func| &module.func(func).name);
+    let register = name.strip_prefix("llvm.nvvm.read.ptx.sreg.");
+    register.is_some_and(|name| DIVERGENT.iter().any(|start| name.starts_with(start)))
+}
