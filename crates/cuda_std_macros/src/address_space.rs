@@ -1,6 +1,6 @@
-//! `#[address_space(shared)]`: checks the static, and marks it for the backend. For a public static
-//! in constant or global memory, creates a type of its name on the host, with which `cust` finds
-//! it.
+//! `#[address_space(shared)]`: checks the static, and marks it for the backend. For a static in
+//! constant or global memory, creates a type of its name on the host, with which `cust` finds it;
+//! for a private static only in single source, where host code can be in its module.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -67,7 +67,6 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     // can name gets a generated one.
     let text = item.ident.to_string();
     let text = text.strip_prefix("r#").unwrap_or(&text);
-    let public = space != "shared" && !matches!(item.vis, Visibility::Inherited);
     let own = own_symbol(&item.attrs, text);
     let given = name.map(|name| name.value()).filter(|_| own.is_none());
     let exported = given
@@ -77,13 +76,17 @@ fn marked(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Erro
     let exported_to_both = given
         .as_ref()
         .map(|name| quote!(#[unsafe(export_name = #name)]));
-    let handle = public.then(|| {
+    let handle = (space != "shared").then(|| {
         let symbol = match own.or(given) {
             Some(symbol) => quote!(#symbol),
-            None => symbol(&item.ident, text),
+            None => symbol(&item, text),
         };
         let changes = matches!(item.mutability, StaticMutability::Mut(_));
-        handle(&item, text, &symbol, &space.to_string(), changes)
+        let handle = handle(&item, text, &symbol, &space.to_string(), changes);
+        match is_private(&item) {
+            true => quote!(::cuda_std::single_source! { #handle }),
+            false => handle,
+        }
     });
     Ok(quote! {
         ::cuda_std::with_tool_attributes! {
@@ -124,13 +127,14 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
         let message = "a `#[constant]` static cannot be `mut`: kernels cannot modify it, and the host sets it";
         return Err(Error::new_spanned(token, message));
     }
-    if matches!(item.vis, Visibility::Inherited) {
+    let refused = is_private(&item).then(|| {
         let message = "a `#[constant]` static must be visible to the host, which sets it: make it `pub`. For \
                        values that never change, use `#[address_space(constant)]`";
-        return Err(Error::new_spanned(&item.ident, message));
-    }
+        let error = Error::new_spanned(&item.ident, message).into_compile_error();
+        quote!(::cuda_std::two_crates! { #error })
+    });
     let text = item.ident.to_string();
-    let symbol = symbol(&item.ident, &text);
+    let symbol = symbol(&item, &text);
     let handle = handle(&item, &text, &symbol, "constant", true);
     let ItemStatic {
         attrs,
@@ -142,6 +146,7 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
         ..
     } = &item;
     Ok(quote! {
+        #refused
         ::cuda_std::with_tool_attributes! {
             [#[nvvm::section("nvvm.constant")]]
             #(#attrs)*
@@ -150,6 +155,11 @@ fn constant(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, Er
         }
         #handle
     })
+}
+
+/// Returns whether only the static's own module can name it. In the two-crate way, the host cannot.
+fn is_private(item: &ItemStatic) -> bool {
+    matches!(item.vis, Visibility::Inherited)
 }
 
 /// The error message for other options.
@@ -300,10 +310,13 @@ pub fn own_symbol(attributes: &[Attribute], name: &str) -> Option<String> {
 /// Returns a unique symbol: the name and a hash of the package, the module and the position in the
 /// file, which are the same when the crate is compiled for the device and for the host. It is an
 /// expression, because only the compiler knows the module.
-fn symbol(ident: &Ident, name: &str) -> TokenStream {
+///
+/// A macro that several functions call can declare a private static in each. The position of the
+/// call tells them apart.
+fn symbol(item: &ItemStatic, name: &str) -> TokenStream {
     let mut place = String::new();
     if proc_macro::is_available() {
-        let span = ident.span().unwrap();
+        let span = item.ident.span().unwrap();
         let file = span.local_file();
         let file = file.as_ref().and_then(|file| file.file_name());
         let file = file.map(|file| file.to_string_lossy().into_owned());
@@ -311,6 +324,10 @@ fn symbol(ident: &Ident, name: &str) -> TokenStream {
         place = format!("{file} {} {}", span.line(), span.column());
     }
     let package = crate::names::package_and_version();
+    let place = match is_private(item) {
+        true => quote!(::core::concat!(#place, ' ', ::core::line!(), ' ', ::core::column!())),
+        false => quote!(#place),
+    };
     quote!(::cuda_std::kernel::signature::symbol_text!(#name, #package, #place))
 }
 
@@ -376,12 +393,6 @@ mod tests {
             ),
             (
                 quote!(
-                    static X: u32 = 0;
-                ),
-                "make it `pub`",
-            ),
-            (
-                quote!(
                     pub const X: u32 = 0;
                 ),
                 "applied to a static",
@@ -391,6 +402,25 @@ mod tests {
             assert!(text.contains("compile_error"), "no error in: {text}");
             assert!(text.contains(message), "`{message}` is not in: {text}");
         }
+    }
+
+    #[test]
+    fn private_statics_have_handles_in_single_source() {
+        let item = quote!(
+            static X: u32 = 0;
+        );
+        let text = expand(quote!(global), item.clone()).to_string();
+        let (both, single_source) = text.split_once("single_source !").unwrap();
+        assert!(!both.contains("enum") && !both.contains("RECORD"), "{text}");
+        assert!(single_source.contains("enum X"), "{text}");
+        assert!(single_source.contains("column !"), "{text}");
+        let text = expand_constant(quote!(), item).to_string();
+        assert!(
+            text.starts_with(":: cuda_std :: two_crates ! { :: core :: compile_error"),
+            "{text}"
+        );
+        assert!(text.contains("make it `pub`"), "{text}");
+        assert!(text.contains("GlobalMut for X"), "{text}");
     }
 
     #[test]
@@ -415,25 +445,13 @@ mod tests {
         .to_string();
         assert!(text.contains("pub (crate) enum X"), "{text}");
         assert!(!text.contains("GlobalMut"), "{text}");
-        for (space, item) in [
-            (
-                quote!(shared),
-                quote!(
-                    pub static mut X: u32 = 0;
-                ),
-            ),
-            (
-                quote!(global),
-                quote!(
-                    static X: u32 = 0;
-                ),
-            ),
-        ] {
-            let text = expand(space, item).to_string();
-            assert!(!text.contains("enum"), "{text}");
-            assert!(!text.contains("export_name"), "{text}");
-            assert!(!text.contains("RECORD"), "{text}");
-        }
+        let item = quote!(
+            pub static mut X: u32 = 0;
+        );
+        let text = expand(quote!(shared), item).to_string();
+        assert!(!text.contains("enum"), "{text}");
+        assert!(!text.contains("export_name"), "{text}");
+        assert!(!text.contains("RECORD"), "{text}");
     }
 
     #[test]
@@ -469,8 +487,9 @@ mod tests {
             static X: u32 = 0;
         );
         let text = expand(quote!(global, unsafe(name = "Y")), private).to_string();
-        assert!(text.contains("export_name = \"Y\""), "{text}");
-        assert!(!text.contains("enum"), "{text}");
+        let (both, _) = text.split_once("single_source !").unwrap();
+        assert!(both.contains("export_name = \"Y\""), "{text}");
+        assert!(!both.contains("enum"), "{text}");
         error(
             quote!(global, nam = "Y"),
             item.clone(),

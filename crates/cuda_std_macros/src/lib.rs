@@ -159,9 +159,10 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # On the host
 ///
-/// The static is an ordinary one. For a static in constant or global memory that is not private,
-/// the macro adds a type with the same name, with which `cust` finds the variable in a module.
-/// `use` imports both.
+/// The static is an ordinary one. For a static in constant or global memory, the macro adds a type
+/// with the same name and visibility, with which `cust` finds the variable in a module. `use`
+/// imports both. Where host and device code are two crates, a private static has no such type.
+///
 /// ```ignore
 /// #[address_space(constant)]
 /// pub static mut FACTORS: [f32; 4] = [1.0; 4];          // in the crate of kernels
@@ -189,6 +190,9 @@ pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// module.global_mut::<FACTORS>()?.set(&[0.5; 4])?;      // in the host's program
 /// ```
+///
+/// The static must be `pub` where host and device code are two crates. In single source it can be
+/// private: the host code of its module sets it.
 ///
 /// The type of the static becomes `cuda_std::Constant`, which dereferences to the declared type:
 /// the compiler must not rely on the initial value.

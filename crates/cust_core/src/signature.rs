@@ -272,7 +272,7 @@ pub use crate::signature_text;
 #[doc(hidden)]
 #[macro_export]
 macro_rules! symbol_text {
-    ($name:literal, $package:literal, $place:literal) => {{
+    ($name:literal, $package:literal, $place:expr) => {{
         const SYMBOL: [::core::primitive::u8; $crate::signature::symbol_len($name)] =
             $crate::signature::symbol($name, $package, ::core::module_path!(), $place);
         $crate::signature::text(&SYMBOL)

@@ -5,8 +5,7 @@ use cuda_std::prelude::*;
 use cust::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Internal: the kernels that use it are compiled together.
-#[address_space(global)]
+/// The host has no handle to it, so the kernels that use it are compiled together.
 static HITS: AtomicU32 = AtomicU32::new(0);
 
 const NAMES: [&str; 3] = ["zero", "one", "two"];
