@@ -177,6 +177,14 @@ struct Translated {
     has_assembly: bool,
 }
 
+/// A module for libnvvm.
+struct Transformed {
+    module: Module,
+    dialect: Dialect,
+    /// Why LLVM did not optimize the module, if it was to.
+    failure: Option<llvm::Failure>,
+}
+
 impl Compiler<'_> {
     /// Compiles a module, with the PTX in the cache where that is possible. Returns `None` after
     /// reporting an error.
@@ -264,28 +272,43 @@ impl Compiler<'_> {
 
     /// Compiles a module to PTX.
     fn translate(&self, module: Module) -> Option<Translated> {
-        let (mut module, dialect, preoptimized) = self.transform(module)?;
+        let Transformed {
+            mut module,
+            dialect,
+            failure,
+        } = self.transform(module)?;
         let sess = self.sess;
-        let (ptx, is_silent) = sess.time("libnvvm", || {
+        let compiled = sess.time("libnvvm", || {
             let (toolkit, library) = (&self.toolkit, &self.library);
             let name = self.crate_name;
             let libnvvm = Libnvvm::new(sess, toolkit, library, self.arch, self.options, name);
             libnvvm.compile(&mut module, dialect, &self.dumper)
-        })?;
+        });
+        // LLVM 23.1 crashes on a call of an intrinsic that it does not know. Such a call is an
+        // error of its own: tests/ui/cases/intrinsic_unknown_optimized.rs.
+        let is_unknown = |ptx: &[u8]| {
+            str::from_utf8(ptx)
+                .is_ok_and(|ptx| device_functions::unknown_intrinsics(ptx).next().is_some())
+        };
+        if let Some(failure) = &failure
+            && !compiled.as_ref().is_some_and(|(ptx, _)| is_unknown(ptx))
+        {
+            toolkit::not_pre_optimized(sess, failure);
+        }
+        let (ptx, is_silent) = compiled?;
         let Ok(ptx) = String::from_utf8(ptx) else {
             sess.dcx().err("libnvvm produced PTX that is not UTF-8");
             return None;
         };
         Some(Translated {
             ptx,
-            is_silent: is_silent && preoptimized,
+            is_silent: is_silent && failure.is_none(),
             has_assembly: !module.asm.is_empty(),
         })
     }
 
-    /// Optimizes and legalizes a module. Returns it with its dialect, and with whether LLVM has
-    /// optimized it if it was to.
-    fn transform(&self, mut module: Module) -> Option<(Module, Dialect, bool)> {
+    /// Optimizes and legalizes a module.
+    fn transform(&self, mut module: Module) -> Option<Transformed> {
         let Compiler { sess, options, .. } = *self;
         let dumper = &self.dumper;
         let dialect = match self.library.dialect(self.arch) {
@@ -297,7 +320,7 @@ impl Compiler<'_> {
             sm: self.arch.number().into(),
         };
         let optimizes = options::optimizes(sess);
-        let mut is_silent = true;
+        let mut failure = None;
         if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
             // LLVM must not duplicate or move convergent calls.
             passes::convergence(&mut module);
@@ -321,11 +344,14 @@ impl Compiler<'_> {
             match optimized {
                 Ok(optimized) => {
                     let module = finish_transform(sess, options, optimized, dumper)?;
-                    return Some((module, dialect, true));
+                    return Some(Transformed {
+                        module,
+                        dialect,
+                        failure: None,
+                    });
                 }
-                Err(failure) => toolkit::not_pre_optimized(sess, &failure),
+                Err(error) => failure = Some(error),
             }
-            is_silent = false;
         }
         if let Err(errors) = legalize::legalize(&mut module, &target) {
             for err in errors {
@@ -334,7 +360,11 @@ impl Compiler<'_> {
             return None;
         }
         let module = finish_transform(sess, options, module, dumper)?;
-        Some((module, dialect, is_silent))
+        Some(Transformed {
+            module,
+            dialect,
+            failure,
+        })
     }
 }
 
