@@ -206,9 +206,31 @@ fn bounds(function: &Function<'_>) -> Bounds {
     }
 }
 
-/// The path of a symbol, without the hashes of crates.
+/// The path of a symbol, without the hashes of crates, and as in the source: `a::B::c` for
+/// `<a::B>::c`.
 pub fn demangle(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
+    let path = format!("{:#}", rustc_demangle::demangle(symbol));
+    inherent(&path).unwrap_or(path)
+}
+
+/// Returns the path of an inherent associated function of a type that is a path.
+fn inherent(path: &str) -> Option<String> {
+    let rest = path.strip_prefix('<')?;
+    let mut depth = 1;
+    let mut previous = ' ';
+    let end = rest.find(|c| {
+        match c {
+            '<' => depth += 1,
+            '>' if previous != '-' => depth -= 1,
+            _ => {}
+        }
+        previous = c;
+        depth == 0
+    })?;
+    let ty = &rest[..end];
+    // Not a slice, a tuple or a pointer, nor an implementation of a trait.
+    let is_path = ty.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_path && !ty.contains(" as ")).then(|| format!("{ty}{}", &rest[end + 1..]))
 }
 
 /// A signature that the compiler wrote: see `cust_core::signature`.
@@ -476,6 +498,23 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn associated_functions_have_the_path_of_their_type() {
+        for (path, expected) in [
+            ("<a::B>::c", Some("a::B::c")),
+            (
+                "<a::B<fn(u8) -> u8>>::c::<a::D>",
+                Some("a::B<fn(u8) -> u8>::c::<a::D>"),
+            ),
+            ("<a::B as a::C>::d", None),
+            ("<[a::B]>::c", None),
+            ("a::b::<a::C>", None),
+        ] {
+            assert_eq!(inherent(path).as_deref(), expected, "{path}");
+        }
+        assert_eq!(demangle("_RNvMCs1_1aNtB2_1B1c"), "a::B::c");
+    }
 
     #[test]
     fn ptx_is_described() {

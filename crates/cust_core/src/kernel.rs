@@ -68,6 +68,12 @@ pub unsafe trait Kernel: 'static {
     /// The block size, if the kernel fixes it: `#[kernel(block_size(256))]`.
     const BLOCK_SIZE: Option<[u32; 3]> = None;
 
+    /// The kernel's name in messages.
+    #[doc(hidden)]
+    fn shown() -> &'static str {
+        Self::NAME
+    }
+
     /// Refers to the embedded device code that has the kernel, so that a linker adds it to the
     /// program.
     #[doc(hidden)]
@@ -238,6 +244,46 @@ unsafe impl<N: AssociatedName, E: 'static, P: 'static> Kernel for Associated<N, 
     const NAME: &'static str = N::NAME;
     const PACKAGE: &'static str = N::PACKAGE;
     const SIGNATURE: &'static str = "";
+
+    fn shown() -> &'static str {
+        associated_path(core::any::type_name::<E>(), N::NAME)
+    }
+}
+
+/// Returns the path of an associated function without modules and without arguments of its own, as
+/// in `Filter::scale` and `<a::Filter as a::Scale>::scale`. `path` is the name of the function's
+/// own type.
+fn associated_path<'a>(path: &'a str, name: &'a str) -> &'a str {
+    // The positions of `::` outside of arguments, and the start of the last arguments.
+    let (mut depth, mut arguments) = (0, path.len());
+    let (mut separators, mut previous) = ([0; 2], b' ');
+    for (i, &byte) in path.as_bytes().iter().enumerate() {
+        match byte {
+            b'<' => {
+                if depth == 0 {
+                    arguments = i;
+                }
+                depth += 1;
+            }
+            b'>' if previous != b'-' => depth -= 1,
+            b':' if previous == b':' && depth == 0 => separators = [separators[1], i + 1],
+            _ => {}
+        }
+        previous = byte;
+    }
+    let end = match path.ends_with('>') {
+        true => arguments,
+        false => path.len(),
+    };
+    let start = match path.starts_with('<') {
+        true => 0,
+        false => separators[0],
+    };
+    // The standard library does not guarantee the form of type names.
+    match path.get(start..end) {
+        Some(found) if found.ends_with(name) => found,
+        _ => name,
+    }
 }
 
 /// Implements `OnCpu` for associated functions with this number of parameters.
@@ -652,7 +698,7 @@ impl<K: Kernel, A: Pass> Args<K, A> {
 
 impl<K: Kernel, A> core::fmt::Debug for Args<K, A> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "arguments of the kernel `{}`", K::NAME)
+        write!(f, "arguments of the kernel `{}`", K::shown())
     }
 }
 
@@ -905,6 +951,31 @@ mod tests {
 
     use super::*;
     use std::vec::Vec;
+
+    #[test]
+    fn associated_kernels_have_their_types_name() {
+        for (path, expected) in [
+            ("a::b::Filter::scale", "Filter::scale"),
+            (
+                "a::Filter::scale<a::f::{{closure}}, fn(u8) -> u8>",
+                "Filter::scale",
+            ),
+            ("a::Line<a::b::X>::scale<f32>", "Line<a::b::X>::scale"),
+            (
+                "<a::Filter as a::Scale>::scale",
+                "<a::Filter as a::Scale>::scale",
+            ),
+            (
+                "<[f32] as a::Scale<fn() -> u8>>::scale<u8>",
+                "<[f32] as a::Scale<fn() -> u8>>::scale",
+            ),
+            ("something else", "scale"),
+            ("", "scale"),
+            ("a>>::scale>", "scale"),
+        ] {
+            assert_eq!(associated_path(path, "scale"), expected, "{path}");
+        }
+    }
 
     /// A launch that records the parameters' bytes.
     #[derive(Default)]

@@ -34,8 +34,7 @@ struct Filter;
 impl Filter {
     #[kernel(associated)]
     fn apply(f: impl Fn(u32) -> u32, mut to: PerThread<u32>) {
-        //~^ ERROR the trait bound `Impl0: Copy` is not satisfied
-        //~| HELP consider further restricting type parameter `Impl0` with trait `Copy`
+        //~^ ERROR this type cannot be a kernel's parameter: it is not `Copy`
         to.each(|_, to| *to = f(*to));
     }
 }

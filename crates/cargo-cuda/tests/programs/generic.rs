@@ -190,6 +190,25 @@ impl<const N: usize> Automaton for Parity<N> {
     }
 }
 
+/// Errors name associated kernels with their types.
+fn check_names(stream: &Stream) {
+    let line = Line {
+        slope: 1u64,
+        offset: 0,
+    };
+    let mut to = [0; 2];
+    let panic = stream.launch((1, 2), line.evaluate_args(&[1], &mut to));
+    let panic = panic.and_then(|()| stream.synchronize());
+    let no_blocks = stream.launch((0, 2), Collatz.run_args(1, &mut [0; 2]));
+    for (error, expected) in [
+        (panic, "the kernel `Line<u64>::evaluate` panicked at "),
+        (no_blocks, "::Collatz as "),
+    ] {
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(expected), "`{expected}` is not in `{error}`");
+    }
+}
+
 /// Calls a kernel with any closure, and compares with the closure's results here.
 fn check<F: Fn(f32) -> f32 + Copy + 'static>(
     stream: &Stream,
@@ -208,6 +227,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None)?;
     let xs: Vec<f32> = (0..1000u16).map(f32::from).collect();
 
+    check_names(&stream);
     let factor = 2.5f32;
     let (table, offset) = ([1.0f32, 2.0, 3.0], (7u8, 0.5f32));
     let nested = move |x: f32| x + factor;

@@ -147,7 +147,7 @@ fn launch<K: OnCpu, A: Pass>(
     let grid_dim = [config.grid.x, config.grid.y, config.grid.z];
     let block_dim = [config.block.x, config.block.y, config.block.z];
     let mut launch = Launch {
-        kernel: K::NAME,
+        kernel: K::shown(),
         run: K::run,
         bytes: &collector.bytes,
         places: &collector.places,
@@ -171,10 +171,10 @@ fn launch<K: OnCpu, A: Pass>(
 /// Checks the arguments and the launch configuration.
 fn check<K: KernelType>(config: &LaunchConfig, collector: &Collector<'_>) -> CudaResult<()> {
     if cfg!(panic = "abort") {
-        return Err(fault(K::NAME, CpuFault::NoUnwinding));
+        return Err(fault(K::shown(), CpuFault::NoUnwinding));
     }
     if let Some(type_name) = collector.on_device {
-        return Err(fault(K::NAME, CpuFault::DeviceMemory(type_name())));
+        return Err(fault(K::shown(), CpuFault::DeviceMemory(type_name())));
     }
     if config.cooperative || config.cluster.is_some() {
         let what = if config.cooperative {
@@ -182,16 +182,16 @@ fn check<K: KernelType>(config: &LaunchConfig, collector: &Collector<'_>) -> Cud
         } else {
             "clusters"
         };
-        return Err(fault(K::NAME, CpuFault::Unsupported(what.to_owned())));
+        return Err(fault(K::shown(), CpuFault::Unsupported(what.to_owned())));
     }
     check_block_size::<K>(config)?;
-    MOST.check(K::NAME, config)?;
+    MOST.check(K::shown(), config)?;
     if config.shared_mem_bytes > MOST_SHARED {
         let reason = format!(
             "a block has {} bytes of dynamic shared memory, and the CPU allows {MOST_SHARED}",
             config.shared_mem_bytes
         );
-        return Err(launch_size(K::NAME, config, reason));
+        return Err(launch_size(K::shown(), config, reason));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::function::Function;
 pub(crate) fn check_block_size<K: KernelType>(config: &LaunchConfig) -> CudaResult<()> {
     let block = [config.block.x, config.block.y, config.block.z];
     match K::BLOCK_SIZE {
-        Some(size) if size != block => Err(wrong_block_size(K::NAME, config, size)),
+        Some(size) if size != block => Err(wrong_block_size(K::shown(), config, size)),
         _ => Ok(()),
     }
 }

@@ -343,14 +343,14 @@ impl Module {
         }
         if !self.has_package(K::PACKAGE) {
             return Err(Error::ForeignModule {
-                kernel: K::NAME,
+                kernel: K::shown(),
                 package: K::PACKAGE,
             });
         }
         if K::SIGNATURE.is_empty() {
             // Only the program's own module has instances of generic kernels.
             return Err(Error::NotEmbedded {
-                kernel: K::NAME,
+                kernel: K::shown(),
                 package: K::PACKAGE,
             });
         }

@@ -156,8 +156,8 @@ impl Module {
     /// Returns the kernel with the kernel type `K`, of a module that [`Module::own`] loaded.
     pub(crate) fn own_function<K: KernelType>(&self) -> CudaResult<Function<'_>> {
         let symbol = self.own.and_then(program::Own::symbol::<K>);
-        let symbol = symbol.ok_or(Error::OtherCrate { kernel: K::NAME })?;
-        self.function_of_symbol(symbol, K::NAME)
+        let symbol = symbol.ok_or(Error::OtherCrate { kernel: K::shown() })?;
+        self.function_of_symbol(symbol, K::shown())
     }
 
     /// Returns the kernel with the given symbol, which is looked up only once. Error messages call

@@ -237,7 +237,7 @@ pub(crate) fn own_kernel<K: KernelType>(
         return Ok(&found.function);
     }
     K::link();
-    let found = find(context, handle, K::NAME, K::PACKAGE)?;
+    let found = find(context, handle, K::shown(), K::PACKAGE)?;
     // On a thread that is exiting, the access fails, and each launch looks the kernel up again.
     let _ = RECENT.try_with(|recent| recent[place].set(Some(found)));
     Ok(&found.function)
@@ -358,10 +358,10 @@ impl Module {
         let context = Context::current("loading a module of the program")?;
         let program = program();
         if program.images.is_empty() {
-            return Err(Error::NoDeviceCode { kernel: K::NAME });
+            return Err(Error::NoDeviceCode { kernel: K::shown() });
         }
         let not_embedded = Error::NotEmbedded {
-            kernel: K::NAME,
+            kernel: K::shown(),
             package: K::PACKAGE,
         };
         let Some(candidates) = program.kernels.get(&handle_of::<K>()) else {
