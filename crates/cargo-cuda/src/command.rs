@@ -354,10 +354,15 @@ fn toolchain(consent: Consent, needs: Needs) -> Result<Toolchain> {
     command
         .args(["toolchain", "install", TOOLCHAIN, "--profile=minimal"])
         .args(["--no-self-update", "--component", project::COMPONENTS])
-        .env_remove("RUSTUP_TOOLCHAIN");
+        .env_remove("RUSTUP_TOOLCHAIN")
+        // Otherwise rustup prints its own backtrace with an error of the network.
+        .env_remove("RUST_BACKTRACE");
     let status = command.status().context("cannot run `rustup`")?;
     if !status.success() {
-        bail!("rustup could not install the toolchain; its message is above");
+        bail!(
+            "rustup could not install the toolchain; its message is above\nhelp: on a machine \
+             without a connection, unpack a distribution and set RUST_NVVM_DIST to its directory"
+        );
     }
     Ok(find()?)
 }

@@ -102,6 +102,41 @@ fn without_consent_nothing_is_fetched() {
 }
 
 #[test]
+fn a_failure_of_rustup_says_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let rustup = directory.path().join("rustup");
+    let script = "#!/bin/sh\n\
+                  [ \"$1\" = which ] || echo \"no network ${RUST_BACKTRACE-and no backtrace}\" >&2\n\
+                  exit 1\n";
+    std::fs::write(&rustup, script).unwrap();
+    std::fs::set_permissions(&rustup, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |path: &Path| {
+        let output = cargo_cuda()
+            .args(["cuda", "--yes", "run"])
+            .current_dir(directory.path())
+            .env("PATH", path)
+            .env("CUDA_BUILDER_CACHE", directory.path().join("cache"))
+            .env("RUST_BACKTRACE", "1")
+            .env_remove("RUST_NVVM_DIST")
+            .env_remove("RUSTC")
+            .output()
+            .unwrap();
+        assert!(!output.status.success());
+        text(&output)
+    };
+    let printed = run(directory.path());
+    let expected = "no network and no backtrace\n\
+                    error: rustup could not install the toolchain; its message is above\nhelp: ";
+    assert!(printed.starts_with(expected), "{printed}");
+    let printed = run(&directory.path().join("nothing"));
+    assert!(
+        printed.contains("install rustup from https://rustup.rs"),
+        "{printed}"
+    );
+    assert!(!directory.path().join("cache").exists());
+}
+
+#[test]
 fn members_are_prepared_with_their_workspace() {
     if toolchain().is_none() {
         return;
@@ -117,11 +152,13 @@ fn members_are_prepared_with_their_workspace() {
     .unwrap();
     std::fs::write(member.join("Cargo.toml"), package).unwrap();
     std::fs::write(member.join("src/main.rs"), "fn main() {}\n").unwrap();
+    let backend = root.join("backend.so");
+    std::fs::write(&backend, "").unwrap();
     let init = |directory: &Path| {
         let mut command = cargo_cuda();
         command.args(["cuda", "init", "--path"]).arg(repository());
         // It needs no backend.
-        command.env("RUSTC_CODEGEN_NVVM", env!("CARGO_BIN_EXE_cargo-cuda"));
+        command.env("RUSTC_CODEGEN_NVVM", &backend);
         let output = command.current_dir(directory).output().unwrap();
         assert!(output.status.success(), "{}", text(&output));
         text(&output)
@@ -949,12 +986,22 @@ fn what_is_missing_is_named(directory: &Path) {
         ("RUSTC_CODEGEN_NVVM", nowhere.to_str().unwrap()),
         ("CUDA_HOME", empty.to_str().unwrap()),
     ];
-    let printed = on_emulator_with(&project, &target, &["build"], &without_all);
-    let expected = "error: RUSTC_CODEGEN_NVVM is set to `";
-    assert!(
-        printed.contains(expected) && printed.contains("which does not exist"),
-        "{printed}"
-    );
+    for (backend, reason) in [
+        (&nowhere, "does not exist"),
+        (&empty, "is not a file"),
+        (
+            &project.join("Cargo.toml"),
+            "is not a dynamic library by its name",
+        ),
+    ] {
+        let backend = backend.to_str().unwrap();
+        let environment = [("RUSTC_CODEGEN_NVVM", backend)];
+        let printed = on_emulator_with(&project, &target, &["build"], &environment);
+        let expected = format!(
+            "error: RUSTC_CODEGEN_NVVM is set to `{backend}`, which {reason}\nhelp: set it to the path of"
+        );
+        assert!(printed.contains(&expected), "{printed}");
+    }
     // Checks need neither backend nor libnvvm, not even for the libraries of procedural macros.
     let target = directory.join("unbuilt");
     let wrapper = directory.join("wrapper.sh");

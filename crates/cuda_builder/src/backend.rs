@@ -65,11 +65,17 @@ pub fn prebuilt() -> Result<Option<PathBuf>, Error> {
     if let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(value);
         return match path.canonicalize() {
-            Ok(dylib) if dylib.is_file() => Ok(Some(dylib)),
+            // rustc takes a path with another extension for the name of a backend.
+            Ok(dylib) if dylib.is_file() && is_dylib(&dylib) => Ok(Some(dylib)),
             _ => Err(Error::NoBackendFile(path)),
         };
     }
     Ok(Distribution::find()?.map(|distribution| distribution.backend()))
+}
+
+fn is_dylib(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION)
 }
 
 /// Describes the places without a backend.
@@ -188,13 +194,9 @@ impl Sources {
         if !report.success {
             return Err(Error::BackendBuild(report.output));
         }
-        let is_dylib = |path: &&PathBuf| {
-            path.extension()
-                .is_some_and(|extension| extension == std::env::consts::DLL_EXTENSION)
-        };
         let dylib = report
             .artifacts_of(&self.manifest)
-            .find(is_dylib)
+            .find(|path| is_dylib(path))
             .ok_or_else(|| Error::BackendBuild(report.output.clone()))?;
         // The dylib is newer than the start of the build script, so watching it would rerun the
         // script unnecessarily.
@@ -293,6 +295,18 @@ mod tests {
             error.contains("belongs to https://example.com/other"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_failed_download_is_not_a_failed_compilation() {
+        let output = "error: failed to get `anyhow` as a dependency of package `a v0.1.0`\n\n\
+                      Caused by:\n  failed to load source for dependency `anyhow`\n\n\
+                      Caused by:\n  unable to update registry `crates-io`\n";
+        let error = Error::BackendBuild(output.to_owned()).to_string();
+        assert!(error.contains("could not fetch"), "{error}");
+        assert!(error.contains("\nhelp: "), "{error}");
+        let error = Error::BackendBuild("error: could not compile `a`\n".to_owned()).to_string();
+        assert!(error.contains("does not compile"), "{error}");
     }
 
     #[test]

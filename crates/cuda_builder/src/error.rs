@@ -3,6 +3,7 @@
 use crate::distribution::VARIABLE as DISTRIBUTION;
 use crate::{Diagnostic, UnknownArch, toolchain::TOOLCHAIN};
 use cuda_toolkit::assemble::AssembleError;
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ pub enum Error {
     NoToolchain,
     /// The pinned toolchain lacks a component.
     NoComponent(&'static str),
-    /// `RUSTC_CODEGEN_NVVM` names a file that does not exist.
+    /// `RUSTC_CODEGEN_NVVM` does not name a dynamic library.
     NoBackendFile(PathBuf),
     /// There is no backend, and its published package cannot be fetched.
     NoBackend {
@@ -145,11 +146,20 @@ impl fmt::Display for Error {
                 "the toolchain {TOOLCHAIN} lacks the component {name}; run\n    \
                  rustup component add {name} --toolchain {TOOLCHAIN}"
             ),
-            Error::NoBackendFile(path) => write!(
-                f,
-                "RUSTC_CODEGEN_NVVM is set to `{}`, which does not exist",
-                path.display()
-            ),
+            Error::NoBackendFile(path) => {
+                let what = match (path.exists(), path.is_file()) {
+                    (false, _) => "does not exist",
+                    (true, false) => "is not a file",
+                    (true, true) => "is not a dynamic library by its name",
+                };
+                write!(
+                    f,
+                    "RUSTC_CODEGEN_NVVM is set to `{}`, which {what}\nhelp: set it to the path of \
+                     `{DLL_PREFIX}rustc_codegen_nvvm{DLL_SUFFIX}`, or unset it: the backend is then \
+                     built",
+                    path.display()
+                )
+            }
             Error::NoBackend { searched, reason } => write!(
                 f,
                 "the compiler backend was not found; searched {}, and the package \
@@ -180,6 +190,12 @@ impl fmt::Display for Error {
                     lines(expected)
                 )
             }
+            Error::BackendBuild(output) if is_offline(output) => write!(
+                f,
+                "cargo could not fetch the dependencies of the backend; its output is above\nhelp: \
+                 connect to crates.io for the first build, or unpack a distribution, which has a \
+                 built backend, and set {DISTRIBUTION} to its directory",
+            ),
             Error::BackendBuild(output) => write!(
                 f,
                 "the backend does not compile; cargo's output is above{}",
@@ -256,6 +272,20 @@ pub(crate) fn install_command() -> String {
     format!(
         "rustup toolchain install {TOOLCHAIN} --profile minimal -c rustc-dev,rust-src,llvm-tools"
     )
+}
+
+/// Returns whether cargo failed because it could not fetch packages.
+fn is_offline(output: &str) -> bool {
+    let reasons = [
+        "failed to download",
+        "unable to update registry",
+        "unable to update http",
+    ];
+    output.lines().any(|line| {
+        reasons
+            .iter()
+            .any(|reason| line.trim_start().starts_with(reason))
+    })
 }
 
 /// Cargo's own error, if any, as the continuation of a sentence.
