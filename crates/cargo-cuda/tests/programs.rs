@@ -827,7 +827,7 @@ fn a_new_project_runs(directory: &Path) {
         printed.contains("the CPU gave what the device gives"),
         "{printed}"
     );
-    // CPU programs whose loops became kernels, and instructions of the host's processor.
+    // CPU programs whose loops became kernels, instructions of the host's processor, and panics.
     for (source, expected) in [
         (
             include_str!("programs/interpreter.rs"),
@@ -836,6 +836,10 @@ fn a_new_project_runs(directory: &Path) {
         (
             include_str!("programs/instructions.rs"),
             "the instructions gave what they give on the host",
+        ),
+        (
+            include_str!("programs/panics.rs"),
+            "the panics have their messages",
         ),
         (
             include_str!("programs/bodies.rs"),

@@ -37,10 +37,17 @@
     feature(asm_experimental_arch, link_llvm_intrinsics),
     allow(internal_features)
 )]
-#![cfg_attr(nvvm_single_source, feature(rustc_attrs), allow(internal_features))]
+#![cfg_attr(
+    nvvm_single_source,
+    feature(rustc_attrs, std_internals),
+    allow(internal_features)
+)]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
+
+#[cfg(nvvm_single_source)]
+extern crate alloc;
 
 // The expansions of this crate's macros name it as `cuda_std`; they are used in this crate too.
 extern crate self as cuda_std;

@@ -117,6 +117,10 @@ mod device {
     /// in place of the calls: for ptxas, a call in divergent code costs registers in the hot path.
     mod replacements {
         use super::{Location, fmt, panic_with_arguments, report, report_failure};
+        #[cfg(nvvm_single_source)]
+        use alloc::{boxed::Box, string::String};
+        #[cfg(nvvm_single_source)]
+        use core::any::Any;
 
         cuda_std_macros::foreign! {
             /// Returns the location at which the program's own code called the standard library, as
@@ -201,6 +205,55 @@ mod device {
         fn __cuda_std_alloc_error_handler(size: usize, _align: usize) -> ! {
             let location = __cuda_std_program_location();
             report_failure(report::ALLOCATION, [size, 0, 0], "", location)
+        }
+
+        /// `panic_any`, and the macro of the editions before 2021 with a value that is not a
+        /// `&str`. The message is the host's: that of a `String`, otherwise `Box<dyn Any>`.
+        #[cfg(nvvm_single_source)]
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_panic_with_payload(
+            payload: &mut dyn alloc::panicking::PanicPayload,
+            location: &'static Location<'static>,
+            _can_unwind: bool,
+            _force_no_backtrace: bool,
+        ) -> ! {
+            panic_with_arguments(format_args!("{payload}"), location)
+        }
+
+        /// `resume_unwind`, which is the end of the thread: no kernel catches a panic.
+        #[cfg(nvvm_single_source)]
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_resume_unwind(payload: Box<dyn Any + Send>) -> ! {
+            let message = match payload.downcast_ref::<&'static str>() {
+                Some(message) => message,
+                None => (payload.downcast_ref::<String>()).map_or("Box<dyn Any>", String::as_str),
+            };
+            let location = __cuda_std_program_location();
+            panic_with_arguments(format_args!("{message}"), location)
+        }
+
+        /// `std::process::abort`. As after a panic, the thread runs no further code.
+        #[cfg(nvvm_single_source)]
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_abort() -> ! {
+            __cuda_std_missing_instruction("the program called `std::process::abort`")
+        }
+
+        /// An instruction of the host's processor, which only code behind a detection of the
+        /// host's features may execute. `message` names it.
+        #[cfg(nvvm_single_source)]
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        #[cold]
+        fn __cuda_std_missing_instruction(message: &str) -> ! {
+            let location = __cuda_std_program_location();
+            report_failure(report::PANIC, [0; 3], message, location)
         }
 
         /// `copy_from_slice` and similar functions with slices of different lengths.

@@ -6,6 +6,7 @@
 //! of the `asm!` as their only explicit registers. Any other assembly is an error.
 
 use nvvm_ir::{Intrinsic, Type, Value};
+use rustc_abi::Align;
 use rustc_ast::{InlineAsmOptions, InlineAsmTemplatePiece};
 use rustc_codegen_ssa::common::IntPredicate;
 use rustc_codegen_ssa::traits::*;
@@ -254,6 +255,13 @@ impl<'a, 'tcx> Machine<'_, 'a, 'tcx> {
             .map(|operand| self.part(operand))
             .collect();
         let parts = parts?;
+        if instruction
+            .operands
+            .iter()
+            .any(|operand| operand.is_address)
+        {
+            return self.store_to_memory(instruction, &parts);
+        }
         match parts[..] {
             _ if parts.iter().all(|part| part.bits == VECTOR) => {
                 self.vector_instruction(&instruction.name, &parts)
@@ -280,6 +288,33 @@ impl<'a, 'tcx> Machine<'_, 'a, 'tcx> {
             }
             _ => None,
         }
+    }
+
+    /// Executes a store that bypasses the caches of the host's processor, as a plain store.
+    fn store_to_memory(&mut self, instruction: &Instruction, parts: &[Part]) -> Option<()> {
+        let ([to, from], &[address, value]) = (&instruction.operands[..], parts) else {
+            return None;
+        };
+        let is_vector = value.bits == VECTOR;
+        let is_stored = match &*instruction.name {
+            "movnti" => matches!(value.bits, 32 | 64),
+            "movntdq" | "movntpd" | "movntps" => is_vector,
+            "vmovntdq" | "vmovntpd" | "vmovntps" => is_vector,
+            _ => false,
+        };
+        if !is_stored || !to.is_address || from.is_address || address.bits != 64 {
+            return None;
+        }
+        // An unaligned address of a vector is an exception of the processor.
+        let align = match is_vector {
+            true => Align::from_bits(VECTOR).expect("a power of two"),
+            false => Align::ONE,
+        };
+        let address = self.read(address);
+        let address = self.bx.inttoptr(address, self.bx.type_ptr());
+        let value = self.read(value);
+        self.bx.store(value, address, align);
+        Some(())
     }
 
     fn vector_instruction(&mut self, name: &str, parts: &[Part]) -> Option<()> {
@@ -526,10 +561,12 @@ struct Instruction {
 struct Operand {
     index: usize,
     modifier: Option<char>,
+    /// The operand is the memory at the address in the register.
+    is_address: bool,
 }
 
-/// Splits a template into instructions. An instruction with an operand that is not a placeholder,
-/// such as an address or the name of a register, has a name that no instruction has.
+/// Splits a template into instructions. An instruction with an operand that is neither a placeholder
+/// nor one in brackets, such as the name of a register, has a name that no instruction has.
 fn instructions(template: &[InlineAsmTemplatePiece]) -> Vec<Instruction> {
     // Characters that assembly cannot have delimit the number of a placeholder.
     let mut text = String::new();
@@ -576,11 +613,15 @@ fn instructions(template: &[InlineAsmTemplatePiece]) -> Vec<Instruction> {
 }
 
 fn operand(text: &str) -> Option<Operand> {
-    let (index, modifier) = text.trim().strip_prefix('\u{1}')?.split_once('\u{2}')?;
+    let text = text.trim();
+    let address = (text.strip_prefix('[')).and_then(|text| text.strip_suffix(']'));
+    let register = address.unwrap_or(text).trim();
+    let (index, modifier) = register.strip_prefix('\u{1}')?.split_once('\u{2}')?;
     let mut modifier = modifier.chars();
     let operand = Operand {
         index: index.parse().ok()?,
         modifier: modifier.next(),
+        is_address: address.is_some(),
     };
     modifier.next().is_none().then_some(operand)
 }

@@ -303,7 +303,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 impl<'a, 'tcx> Builder<'a, 'tcx> {
     /// Handles an x86 instruction in a single-source program. An instruction of the x86-64 baseline
     /// without an equivalent is an error. Any other is guarded by feature detection, which finds no
-    /// features on the device, so it traps.
+    /// features on the device, so the program that reaches it panics.
     fn intrinsic_of_x86(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
         if let Some(value) = self.sse(name, ret, args) {
             return value;
@@ -316,7 +316,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         match name {
             "sse2.pause" | "xgetbv" => {}
             _ if baseline => self.unsupported(&format!("the instruction `{name}` of x86")),
-            _ => self.abort_immediate(),
+            _ => self.panic_at_instruction(name),
         }
         let void = self.cx.ty(|types| types.void());
         match ret == void {
@@ -327,6 +327,32 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 }
 
 impl<'a, 'tcx> Builder<'a, 'tcx> {
+    /// Panics with a message that names the instruction, or traps if the program has no panic
+    /// handler.
+    fn panic_at_instruction(&mut self, name: &str) {
+        let symbol = Symbol::intern("__cuda_std_missing_instruction");
+        if let Some(&definition) = self.cx.symbols.get(&symbol) {
+            let function = Instance::mono(self.tcx, definition);
+            let abi = self.cx.fn_abi_of_instance(function, ty::List::empty());
+            let signature = crate::abi::signature(self.cx, abi);
+            let function = self.cx.get_fn(function);
+            let message = format!("the instruction `{name}` of x86 does not exist on a GPU");
+            let (address, len) = self.const_str(&message);
+            let args = [address, len];
+            self.call(
+                signature,
+                None,
+                None,
+                function,
+                ReturnSlot::Direct,
+                &args,
+                None,
+                None,
+            );
+        }
+        self.abort_immediate();
+    }
+
     fn intrinsic_call(
         &mut self,
         name: Symbol,

@@ -62,6 +62,16 @@ pub(crate) const REPLACED: &[(Known, &str)] = &[
     (Known::Lang(LangItem::BeginPanic), "__cuda_std_panic_str"),
     (Known::Path("std::io::stdio::_eprint"), "__cuda_std_eprint"),
     (Known::Path("std::io::stdio::_print"), "__cuda_std_print"),
+    (Known::Path("std::process::abort"), "__cuda_std_abort"),
+    // `panic_any` with another payload.
+    (
+        Known::Path("std::panicking::panic_with_hook"),
+        "__cuda_std_panic_with_payload",
+    ),
+    (
+        Known::Path("std::panicking::resume_unwind"),
+        "__cuda_std_resume_unwind",
+    ),
 ];
 
 /// The modules that format and parse text.

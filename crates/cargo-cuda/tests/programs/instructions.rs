@@ -300,6 +300,28 @@ fn results(mut to: PerThread<[u128; NAMES.len()]>, mut sums: PerThread<u32>) {
     sums.each(|i, sum| *sum = behind_barriers(i as u32));
 }
 
+/// Stores that bypass the caches of the host's processor.
+#[kernel]
+fn streams(mut to: PerThread<([u128; 3], i32, i64)>) {
+    for (i, to) in to.own() {
+        // SAFETY: the addresses are aligned.
+        unsafe {
+            _mm_stream_si128((&raw mut to.0[0]).cast(), ints(i));
+            _mm_stream_ps((&raw mut to.0[1]).cast(), floats(i));
+            _mm_stream_pd((&raw mut to.0[2]).cast(), doubles(i));
+            _mm_stream_si32(&mut to.1, i as i32 - 3);
+            _mm_stream_si64(&mut to.2, i as i64 - 3);
+            _mm_sfence();
+        }
+    }
+}
+
+/// An instruction of an extension, without a detection.
+#[kernel]
+fn extension(mut to: PerThread<u32>) {
+    to.each(|i, to| *to = unsafe { _mm_crc32_u32(1, i as u32) });
+}
+
 fn main() -> CudaResult<()> {
     cust::init_auto()?;
     let (mut to, mut sums) = (vec![[0; NAMES.len()]; PAIRS], vec![0; PAIRS]);
@@ -322,6 +344,15 @@ fn main() -> CudaResult<()> {
         assert_eq!(results.1, scalars, "{i}");
         assert_eq!(sums, fused(i), "{i}");
     }
+    let mut stored = vec![([0; 3], 0, 0); INTS.len()];
+    cust::launch((1, 32), streams::args(&mut stored))?;
+    for (i, stored) in stored.into_iter().enumerate() {
+        let vectors = [ints(i).bits(), floats(i).bits(), doubles(i).bits()];
+        assert_eq!(stored, (vectors, i as i32 - 3, i as i64 - 3));
+    }
+    let error = cust::launch((1, 1), extension::args(&mut [0])).unwrap_err();
+    let expected = "the instruction `sse42.crc32.32.32` of x86 does not exist on a GPU";
+    assert!(error.to_string().ends_with(expected), "{error}");
     let mut quotient = vec![0];
     cust::launch((1, 1), exception::args(4, &mut quotient))?;
     assert_eq!(u128::from(quotient[0]), ((4 << 64) + 1) / 5);
