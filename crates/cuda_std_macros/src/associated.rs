@@ -67,8 +67,9 @@ fn items(mut function: ItemFn, section: &str, written: &generic::Written) -> Tok
         };
         quote_spanned!(ty.span()=> const { #check::<#ty>() };)
     });
-    let block = &function.block;
-    *function.block = syn::parse_quote!({ #(#checks)* #block });
+    // Beside the user's statements: rustc would report the braces of a block as unnecessary.
+    let checks: syn::Block = syn::parse_quote!({ #(#checks)* });
+    function.block.stmts.splice(0..0, checks.stmts);
     let refused = Error::new_spanned(
         &function.sig.ident,
         "a kernel of a crate for the device cannot be an associated function: the host launches it by its \
@@ -227,6 +228,17 @@ mod tests {
             assert!(text.contains(part), "`{part}` is not in {text}");
         }
         assert_eq!(text.matches("compile_error").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn checks_are_statements_of_the_body() {
+        let text = expanded(quote!(
+            fn f(x: u32) {
+                for _ in 0..x {}
+            }
+        ));
+        let body = "fnf(x:u32){const{::cuda_std::kernel::check_param::<u32>()};for_in0..x{}}";
+        assert!(text.contains(body), "{text}");
     }
 
     #[test]
