@@ -34,25 +34,6 @@
 )]
 pub trait KernelParam {}
 
-/// A type of a parameter with an `impl` type, of a kernel that is an associated function.
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct WithImpl<T>(core::marker::PhantomData<T>);
-
-/// The trait that [`check_impl`] requires. Its message does not name the type, because that name is
-/// one that `#[kernel]` has made up.
-#[doc(hidden)]
-#[diagnostic::on_unimplemented(
-    message = "this type cannot be a kernel's parameter: it is not `Copy`",
-    label = "not `Copy`",
-    note = "every thread of a launch receives its own copy of the arguments' bytes",
-    note = "add the bound `Copy`, as in `impl Fn(u32) -> u32 + Copy`"
-)]
-pub trait ImplParam {}
-
-#[diagnostic::do_not_recommend]
-impl<T: Copy> ImplParam for WithImpl<T> {}
-
 /// The types of which `#[kernel]` builds the host's handles.
 #[doc(hidden)]
 pub use cust_core::kernel as host;
@@ -172,15 +153,6 @@ pub const fn check_param<T: KernelParam>() {}
 #[doc(hidden)]
 #[inline(always)]
 pub const fn copied_to_every_thread<T: Copy>() {}
-
-/// Like [`check_param`], for a type that contains an `impl` type.
-#[doc(hidden)]
-#[inline(always)]
-pub const fn check_impl<T>()
-where
-    WithImpl<T>: ImplParam,
-{
-}
 
 /// Like [`check_param`], for a type without a name. It takes a function, because rustc would suggest
 /// to borrow a value.

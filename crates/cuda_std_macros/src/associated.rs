@@ -20,7 +20,7 @@ pub fn is_requested(attribute: &TokenStream) -> bool {
 
 /// Returns the expansion, or the errors and the unchanged item.
 pub fn expand(attribute: TokenStream, mut function: ItemFn) -> TokenStream {
-    let written = generic::normalize(&mut function.sig);
+    generic::normalize(&mut function.sig);
     let mut stripped = function.clone();
     let shared = crate::shared::take(&mut stripped);
     let constants = crate::grid_constant::take(&mut stripped);
@@ -45,7 +45,7 @@ pub fn expand(attribute: TokenStream, mut function: ItemFn) -> TokenStream {
         Ok(options)
     });
     match checked {
-        Ok(options) => items(function, &options.section, &written),
+        Ok(options) => items(function, &options.section),
         Err(errors) => {
             let errors = errors.into_compile_error();
             quote!(#errors #stripped)
@@ -53,18 +53,14 @@ pub fn expand(attribute: TokenStream, mut function: ItemFn) -> TokenStream {
     }
 }
 
-fn items(mut function: ItemFn, section: &str, written: &generic::Written) -> TokenStream {
+fn items(mut function: ItemFn, section: &str) -> TokenStream {
     let args = args(&function);
     let checks = function.sig.inputs.iter().map(|input| {
         let ty = match input {
             FnArg::Receiver(receiver) => syn::parse_quote_spanned!(receiver.span()=> Self),
             FnArg::Typed(typed) => (*typed.ty).clone(),
         };
-        // An error must not name the type parameter that replaces an `impl` type.
-        let check = match generic::as_written(&ty, written) {
-            Some(_) => quote_spanned!(ty.span()=> ::cuda_std::kernel::check_impl),
-            None => crate::kernel::check_of_type(&function.sig, &ty),
-        };
+        let check = crate::kernel::check_of_type(&function.sig, &ty);
         quote_spanned!(ty.span()=> const { #check::<#ty>() };)
     });
     // Beside the user's statements: rustc would report the braces of a block as unnecessary.

@@ -34,7 +34,8 @@ struct Filter;
 impl Filter {
     #[kernel(associated)]
     fn apply(f: impl Fn(u32) -> u32, mut to: PerThread<u32>) {
-        //~^ ERROR this type cannot be a kernel's parameter: it is not `Copy`
+        //~^ ERROR the trait bound `Impl0: Copy` is not satisfied
+        //~| HELP consider further restricting type parameter `Impl0` with trait `Copy`
         to.each(|_, to| *to = f(*to));
     }
 }
