@@ -193,7 +193,7 @@ impl fmt::Display for Error {
             Error::BackendBuild(output) if is_offline(output) => write!(
                 f,
                 "cargo could not fetch the dependencies of the backend; its output is above\nhelp: \
-                 connect to crates.io for the first build, or unpack a distribution, which has a \
+                 connect to the network for the first build, or unpack a distribution, which has a \
                  built backend, and set {DISTRIBUTION} to its directory",
             ),
             Error::BackendBuild(output) => write!(

@@ -52,9 +52,38 @@ exit:
   ret void
 }
 
+; The row of a sparse matrix, whose columns are places in a vector.
+; CHECK: define void @gather
+; CHECK-NOT: !llvm.loop
+; CHECK: define void @uniform
+define void @gather(ptr %offsets, ptr %columns, ptr %xs, ptr %to) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr inbounds i32, ptr %offsets, i32 %t
+  %start = load i32, ptr %p, align 4
+  %q = getelementptr inbounds i8, ptr %p, i64 4
+  %end = load i32, ptr %q, align 4
+  br label %loop
+
+loop:
+  %k = phi i32 [ %start, %entry ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %entry ], [ %total, %loop ]
+  %r = getelementptr inbounds i32, ptr %columns, i32 %k
+  %column = load i32, ptr %r, align 4
+  %s = getelementptr inbounds i32, ptr %xs, i32 %column
+  %x = load i32, ptr %s, align 4
+  %total = add i32 %sum, %x
+  %next = add i32 %k, 1
+  %done = icmp eq i32 %next, %end
+  br i1 %done, label %exit, label %loop
+
+exit:
+  store i32 %total, ptr %to, align 4
+  ret void
+}
+
 ; The row of a block or of a row of threads, rows of equal length that start at different elements,
 ; and elements in steps of a warp.
-; CHECK: define void @uniform
 ; CHECK-NOT: !llvm.loop
 define void @uniform(ptr %offsets, ptr %values, i32 %length) {
 entry:

@@ -18,7 +18,7 @@ const LONGEST: usize = 28;
 const DIVERGENT: [&str; 3] = ["tid.x", "laneid", "lanemask"];
 
 /// Limits the unrolling of short loops of which each thread has loaded its own number of iterations:
-/// the bytes of a string, the elements of a sparse matrix's row, the points of a tree's leaf.
+/// the bytes of a string, the points of a tree's leaf.
 ///
 /// libnvvm does four iterations of a loop at once. If ptxas recognizes the counter, it does four of
 /// the result at once, with loops of eight and four iterations for the rest. That pays off if all
@@ -34,9 +34,11 @@ pub fn unroll_divergent_loops(module: &mut Module) {
         if loops.is_empty() {
             continue;
         }
-        let loaded = loaded_values(module, func);
+        let users = users(module, func);
+        let loaded = loaded_values(module, func, &users);
         for each in loops {
-            if each.count.iter().any(|value| loaded.contains(value)) {
+            let is_counted_apart = each.count.iter().any(|value| loaded.contains(value));
+            if is_counted_apart && !has_dependent_loads(module, each.block, &users) {
                 module.block_mut(each.block).unroll_count = Some(COUNT);
             }
         }
@@ -139,8 +141,11 @@ fn start_of(module: &Module, block: Block, value: Value) -> Option<Value> {
 /// Returns the values of a function that depend on what each thread loads from an address of its own
 /// or from the stack. Addresses that differ only because a branch does are not found: the pass needs
 /// no proof.
-fn loaded_values(module: &Module, func: Func) -> HashSet<Value> {
-    let mut users: HashMap<Value, Vec<Value>> = HashMap::new();
+fn loaded_values(
+    module: &Module,
+    func: Func,
+    users: &HashMap<Value, Vec<Value>>,
+) -> HashSet<Value> {
     let mut own = Vec::new();
     let mut loads = Vec::new();
     for &block in &module.func(func).blocks {
@@ -154,12 +159,50 @@ fn loaded_values(module: &Module, func: Func) -> HashSet<Value> {
                 &InstKind::Load { ptr, .. } => loads.push((inst, ptr)),
                 _ => {}
             }
-            (data.kind).for_each_operand(|operand| users.entry(operand).or_default().push(inst));
         }
     }
-    let own = closure(&users, own);
+    let own = closure(users, own);
     let loads = loads.into_iter().filter(|(_, ptr)| own.contains(ptr));
-    closure(&users, loads.map(|(load, _)| load).collect())
+    closure(users, loads.map(|(load, _)| load).collect())
+}
+
+/// Returns whether a loop of one block loads from an address that depends on what it has loaded in
+/// the same iteration, as a gather does: the more iterations are one, the more of its loads are in
+/// flight.
+fn has_dependent_loads(module: &Module, block: Block, users: &HashMap<Value, Vec<Value>>) -> bool {
+    let kind = |value: &Value| module.inst(*value).map(|data| &data.kind);
+    let insts = &module.block(block).insts;
+    let is_phi = |value: &Value| matches!(kind(value), Some(InstKind::Phi(_)));
+    let inside: HashSet<Value> = (insts.iter().copied())
+        .filter(|inst| !is_phi(inst))
+        .collect();
+    let loads = insts.iter().copied();
+    let mut pending: Vec<Value> = loads
+        .filter(|inst| matches!(kind(inst), Some(InstKind::Load { .. })))
+        .collect();
+    let mut dependent = HashSet::new();
+    while let Some(value) = pending.pop() {
+        for user in users.get(&value).into_iter().flatten() {
+            if inside.contains(user) && dependent.insert(*user) {
+                pending.push(*user);
+            }
+        }
+    }
+    (dependent.iter()).any(|value| matches!(kind(value), Some(InstKind::Load { .. })))
+}
+
+/// Returns the instructions that use each value of a function.
+fn users(module: &Module, func: Func) -> HashMap<Value, Vec<Value>> {
+    let mut users: HashMap<Value, Vec<Value>> = HashMap::new();
+    for &block in &module.func(func).blocks {
+        for &inst in &module.block(block).insts {
+            if let Some(data) = module.inst(inst) {
+                (data.kind)
+                    .for_each_operand(|operand| users.entry(operand).or_default().push(inst));
+            }
+        }
+    }
+    users
 }
 
 /// Returns values and all that depend on them.
