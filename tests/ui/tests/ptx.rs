@@ -271,6 +271,7 @@ fn attributes_are_right() {
             ("cells", "nonnull", "readonly"),
             ("cells", "nonnull", "noalias"),
             ("reads_slice", "noalias nonnull readonly", "dereferenceable"),
+            ("reads_slice", "align 4", "dereferenceable"),
             ("optional", "@optional(", "nonnull"),
             ("reads_atomic", "@reads_atomic(", "readonly"),
             ("flag", "zeroext", "signext"),
