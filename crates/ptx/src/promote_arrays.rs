@@ -18,9 +18,9 @@ use crate::dead::visit_operand;
 use crate::hash::HashSet;
 use crate::optimize::Names;
 use crate::optimize::instructions::{instructions, results, sources};
-use crate::rewrite::instruction;
+use crate::rewrite::{instruction, step};
 use crate::{
-    Base, Function, Guard, Instruction, Integer, Item, Module, Operand, Registers, SectionLine,
+    Base, Function, Instruction, Integer, Item, Module, Operand, Registers, SectionLine,
     SectionValue, Space, Statement, Survey, Type, Variable,
 };
 
@@ -85,6 +85,13 @@ struct Plan<'a> {
 
 /// Moves the local arrays of the kernels of a module. Returns the number of changed kernels.
 pub(crate) fn promote_arrays<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
+    let has_array = |item: &Item<'a>| match item {
+        Item::Function(function) => function.entry && local_variable(function).is_some(),
+        _ => false,
+    };
+    if !module.items.iter().any(has_array) {
+        return 0;
+    }
     let survey = Survey::new(module);
     let described = described(module);
     let capacity = Capacity::of(module.target.first().copied().unwrap_or_default());
@@ -168,7 +175,7 @@ fn plan<'a>(
 ) -> Option<Plan<'a>> {
     let body = function.body.as_deref().filter(|_| function.entry)?;
     let block = Block::of(function)?;
-    let (local, bytes) = local_variable(body)?;
+    let (local, bytes) = local_variable(function)?;
     if described.contains(local) {
         return None;
     }
@@ -250,9 +257,9 @@ fn least_blocks(function: &Function<'_>) -> u64 {
 }
 
 /// Returns the name and the size in bytes of the only variable in local memory.
-fn local_variable<'a>(body: &[Statement<'a>]) -> Option<(&'a str, u64)> {
+fn local_variable<'a>(function: &Function<'a>) -> Option<(&'a str, u64)> {
     let mut found = None;
-    for statement in body {
+    for statement in function.body.as_deref()? {
         match statement {
             Statement::Variable(variable) if variable.space == Space::Local => {
                 if found.is_some() || variable.init.is_some() {
@@ -404,7 +411,7 @@ fn usage<'a>(it: &Instruction<'a>, addresses: &HashSet<&'a str>) -> Use {
 struct Access<'a> {
     base: Base<'a>,
     offset: i64,
-    /// The position of the type among the modifiers.
+    /// The type of an element.
     ty: Type,
     /// The elements: registers, or for a store also constants.
     values: Vec<Operand<'a>>,
@@ -504,17 +511,14 @@ impl<'a> Plan<'a> {
             }
         }
         let declared = [(Type::B32, maker.words), (Type::B64, maker.doubles)];
-        let declared = declared.into_iter().map(|(ty, registers)| {
+        let declared = declared.into_iter().filter(|(_, names)| !names.is_empty());
+        let declared = declared.map(|(ty, registers)| {
             Statement::Registers(Box::new(Registers {
                 ty,
                 vector: None,
                 names: registers.into_iter().map(|name| (name, None)).collect(),
                 line: function.line,
             }))
-        });
-        let declared = declared.filter(|it| match it {
-            Statement::Registers(registers) => !registers.names.is_empty(),
-            _ => true,
         });
         moved.splice(0..0, declared.collect::<Vec<_>>());
         function.body = Some(moved);
@@ -653,8 +657,7 @@ impl<'a> Maker<'_, 'a> {
             let offset = constant + (offset - part) * threads + part;
             let at = |offset| Operand::Address(Base::Name(address), offset);
             if size <= word {
-                let ty = access.ty.name();
-                self.step(made, it, ty, value.clone(), at(offset));
+                made.push(shared(it, access.ty, value.clone(), at(offset)));
                 continue;
             }
             // A number of eight bytes in two words.
@@ -674,13 +677,13 @@ impl<'a> Maker<'_, 'a> {
                 };
                 made.push(join([pair, Operand::Name(whole)]));
                 for (half, at) in halves.into_iter().zip(ats) {
-                    self.step(made, it, "b32", Operand::Name(half), at);
+                    made.push(shared(it, Type::B32, Operand::Name(half), at));
                 }
             } else {
                 for (half, at) in halves.into_iter().zip(ats) {
-                    self.step(made, it, "b32", Operand::Name(half), at);
+                    made.push(shared(it, Type::B32, Operand::Name(half), at));
                 }
-                made.push(with_guard(join([value.clone(), pair]), it.guard));
+                made.push(step(it, "mov", &["b64"], vec![value.clone(), pair]));
             }
         }
     }
@@ -699,35 +702,20 @@ impl<'a> Maker<'_, 'a> {
         let sum = [distance, self.first].map(Operand::Name);
         self.emit(made, "add", &["s32"], sum)
     }
-
-    /// Makes one access to shared memory.
-    fn step(
-        &self,
-        made: &mut Vec<Statement<'a>>,
-        it: &Instruction<'a>,
-        ty: &'a str,
-        value: Operand<'a>,
-        at: Operand<'a>,
-    ) {
-        let operands = match it.opcode {
-            "st" => vec![at, value],
-            _ => vec![value, at],
-        };
-        made.push(Statement::Instruction(Instruction {
-            guard: it.guard,
-            opcode: it.opcode,
-            modifiers: vec!["shared", ty],
-            operands,
-            line: it.line,
-        }));
-    }
 }
 
-fn with_guard<'a>(mut statement: Statement<'a>, guard: Option<Guard<'a>>) -> Statement<'a> {
-    if let Statement::Instruction(it) = &mut statement {
-        it.guard = guard;
-    }
-    statement
+/// Returns one access to shared memory.
+fn shared<'a>(
+    it: &Instruction<'a>,
+    ty: Type,
+    value: Operand<'a>,
+    at: Operand<'a>,
+) -> Statement<'a> {
+    let operands = match it.opcode {
+        "st" => vec![at, value],
+        _ => vec![value, at],
+    };
+    step(it, it.opcode, &["shared", ty.name()], operands)
 }
 
 fn number(value: u64) -> Operand<'static> {

@@ -35,6 +35,15 @@ struct Scan<'a> {
 
 /// Replaces the scans of a function. Returns the number of replacements.
 pub(super) fn replace<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let mut has_shuffle = false;
+    for statement in graph.blocks.iter().flat_map(|block| &block.body) {
+        if let Statement::Block(_) = statement {
+            instructions(statement, &mut |it| has_shuffle |= it.opcode == "shfl");
+        }
+    }
+    if !has_shuffle {
+        return 0;
+    }
     let cold = vec![false; graph.blocks.len()];
     let single = single_definitions(graph, &cold);
     let mut count = 0;
@@ -327,11 +336,7 @@ fn is_flag(graph: &Graph<'_>, register: &str) -> bool {
     let mut found = false;
     for block in &graph.blocks {
         for (place, statement) in block.body.iter().enumerate() {
-            let mut writes = false;
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| writes |= name == register);
-            });
-            if writes {
+            if writes(statement, register) {
                 found = true;
                 known &= matches!(statement, Statement::Instruction(it) if
                     it.guard.is_none() && is_bit(it, &block.body[..place]));
@@ -358,15 +363,21 @@ fn is_bit(it: &Instruction<'_>, before: &[Statement<'_>]) -> bool {
 
 /// Returns whether the last of some statements that writes a register writes 0 or 1.
 fn is_bit_before(register: &str, before: &[Statement<'_>]) -> bool {
-    let last = before.iter().enumerate().rev().find(|(_, statement)| {
-        let mut writes = false;
-        instructions(statement, &mut |it| {
-            results(it, &mut |name| writes |= name == register);
-        });
-        writes
+    let last = before
+        .iter()
+        .rposition(|statement| writes(statement, register));
+    last.is_some_and(|place| {
+        matches!(&before[place], Statement::Instruction(it) if
+            it.guard.is_none() && is_bit(it, &before[..place]))
+    })
+}
+
+fn writes(statement: &Statement<'_>, register: &str) -> bool {
+    let mut writes = false;
+    instructions(statement, &mut |it| {
+        results(it, &mut |name| writes |= name == register);
     });
-    matches!(last, Some((place, Statement::Instruction(it))) if
-        it.guard.is_none() && is_bit(it, &before[..place]))
+    writes
 }
 
 /// Replaces a scan.
