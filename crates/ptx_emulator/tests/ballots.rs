@@ -6,9 +6,8 @@ mod common;
 use std::fmt::Write;
 
 use common::generator::settings;
-use common::{Device, Params, module};
+use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
-use ptx::{Kernels, Purpose, stack};
 
 /// What in a kernel prevents the replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,12 +134,7 @@ fn ballots_have_the_sums_of_scans() {
         let mut rng = Rng::with_seed(seed);
         let obstacle = OBSTACLES[rng.usize(..OBSTACLES.len())];
         let text = kernel(&mut rng, obstacle);
-        let finish = |purpose| {
-            let options = stack::Options::default();
-            ptx::finish(&text, &[], purpose, &options).unwrap().text
-        };
-        let plain = finish(Purpose::Plain);
-        let fast = finish(Purpose::Speed(Kernels::default()));
+        let [plain, fast] = before_and_after(&text, &[], &[]);
         assert_eq!(
             fast.contains("vote.sync.ballot"),
             obstacle == Obstacle::None,

@@ -4,9 +4,8 @@
 mod common;
 
 use common::generator::{Code, Generator, settings};
-use common::{Device, Params, module};
+use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
-use ptx::{Kernels, Purpose, stack};
 
 /// The size of the array in bytes.
 const BYTES: u64 = 32;
@@ -234,12 +233,7 @@ fn arrays_keep_their_values_in_shared_memory() {
         let mut rng = Rng::with_seed(seed);
         let block = BLOCKS[rng.usize(..BLOCKS.len())];
         let text = kernel(&mut rng, block);
-        let finish = |purpose| {
-            let options = stack::Options::default();
-            ptx::finish(&text, &[], purpose, &options).unwrap().text
-        };
-        let plain = finish(Purpose::Plain);
-        let fast = finish(Purpose::Speed(Kernels::default()));
+        let [plain, fast] = before_and_after(&text, &[], &[]);
         assert!(
             !fast.contains(".local") && fast.contains("st.shared"),
             "seed {seed}: the array is not moved\n{fast}"

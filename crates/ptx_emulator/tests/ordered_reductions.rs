@@ -4,9 +4,8 @@
 mod common;
 
 use common::generator::{Code, Generator, settings};
-use common::{Device, Params, module};
+use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
-use ptx::{Kernels, Purpose, stack};
 
 /// The number of results per lane.
 const RESULTS: usize = 4;
@@ -252,12 +251,7 @@ fn order_of_operands_does_not_change_results() {
     for seed in seed.map_or(0..kernels, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
         let (text, needed) = kernel(&mut rng);
-        let finish = |purpose| {
-            let options = stack::Options::default();
-            ptx::finish(&text, &[], purpose, &options).unwrap().text
-        };
-        let plain = finish(Purpose::Plain);
-        let fast = finish(Purpose::Speed(Kernels::default()));
+        let [plain, fast] = before_and_after(&text, &[], &[]);
         removed += u64::from(!needed && fast.contains("shfl.sync.idx"));
         possible += u64::from(!needed);
         let from: Vec<u32> = (0..32 * RESULTS).map(|_| rng.u32(..)).collect();

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::generator::{PANIC, settings};
+use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
 
@@ -100,24 +100,11 @@ fn kernel(rng: &mut Rng) -> String {
         ret;
         "
     );
-    for (number, index) in ["%start", "%end", "%end", "%rd17"].iter().enumerate() {
-        body += &format!(
-            "
-            $P{number}:
-            {{
-                .param .b64 a;
-                st.param.b64 [a], %to;
-                .param .b64 b;
-                st.param.b64 [b], {index};
-                .param .b64 c;
-                st.param.b64 [c], %zero;
-                .param .b64 d;
-                st.param.b64 [d], {number};
-                call.uni panic, (a, b, c, d);
-            }}
-            "
-        );
+    let mut code = Code::default();
+    for (number, index) in (0..).zip(["%start", "%end", "%end", "%rd17"]) {
+        code.add_panic("panic", "%to", number, index, "%zero");
     }
+    body += &code.panics;
     let params: Vec<String> = (0..8).map(|n| format!(".param .u64 k_param_{n}")).collect();
     module(PANIC, &params.join(", "), &body)
 }

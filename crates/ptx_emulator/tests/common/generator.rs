@@ -28,6 +28,12 @@ pub struct Code {
     pub count: u32,
 }
 
+impl Generator for Code {
+    fn code(&mut self) -> &mut Code {
+        self
+    }
+}
+
 /// A generator of a kernel.
 pub trait Generator {
     fn code(&mut self) -> &mut Code;
