@@ -133,7 +133,8 @@ fn describe_ptx(text: &str) -> Result<Description> {
             Item::Function(function)
                 if function.entry
                     && function.body.is_some()
-                    && !function.name.starts_with(INTERNAL) =>
+                    && !function.name.starts_with(INTERNAL)
+                    && !function.name.ends_with(ptx::ORDINARY_SUFFIX) =>
             {
                 let (shared, dynamic_shared) = survey.shared_memory(function);
                 let signature = signatures.get(function.name);

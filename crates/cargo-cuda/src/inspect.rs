@@ -126,21 +126,32 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let found = &functions[choose(&name, paths.zip(symbols))?];
     let text = &modules[found.module];
     let module = &parsed[found.module];
-    let function = function_of(module, found.symbol).context("the function has no body")?;
-    match view {
-        View::Ptx => {
-            let mut sources = Sources::new(directories(session, project.as_ref()));
-            print!(
-                "{}",
-                interleave(text, module, function, &mut sources, colors)
-            );
+    let survey = ptx::Survey::new(module);
+    for function in survey.entries(found.symbol) {
+        let kind = match function.name == found.symbol {
+            true => "",
+            false => " (ordinary launches)",
+        };
+        let found = Found {
+            symbol: function.name,
+            path: format!("{}{kind}", found.path),
+            ..found.clone()
+        };
+        match view {
+            View::Ptx => {
+                let mut sources = Sources::new(directories(session, project.as_ref()));
+                print!(
+                    "{}",
+                    interleave(text, module, function, &mut sources, colors)
+                );
+            }
+            View::Registers => print!("{}", registers(text, &found)?),
+            View::Sass => {
+                let mut sources = Sources::new(directories(session, project.as_ref()));
+                print!("{}", sass(text, &found, &mut sources, colors)?);
+            }
+            View::Ir | View::Mir => unreachable!("these are printed above"),
         }
-        View::Registers => print!("{}", registers(text, found)?),
-        View::Sass => {
-            let mut sources = Sources::new(directories(session, project.as_ref()));
-            print!("{}", sass(text, found, &mut sources, colors)?);
-        }
-        View::Ir | View::Mir => unreachable!("these are printed above"),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -260,6 +271,7 @@ fn functions<'a>(modules: &[Module<'a>]) -> Vec<Found<'a>> {
         for item in &parsed.items {
             if let Item::Function(function) = item
                 && function.body.is_some()
+                && !function.name.ends_with(ptx::ORDINARY_SUFFIX)
             {
                 all.push(Found {
                     symbol: function.name,
@@ -272,15 +284,6 @@ fn functions<'a>(modules: &[Module<'a>]) -> Vec<Found<'a>> {
     }
     all.sort_by_key(|function| (!function.entry, function.path.clone()));
     all
-}
-
-fn function_of<'m, 'a>(module: &'m Module<'a>, symbol: &str) -> Option<&'m Function<'a>> {
-    module.items.iter().find_map(|item| match item {
-        Item::Function(function) if function.name == symbol && function.body.is_some() => {
-            Some(function)
-        }
-        _ => None,
-    })
 }
 
 /// The index of the function that a name means. The best kind of match counts: the whole path or
@@ -741,7 +744,7 @@ mod tests {
         )
         .unwrap();
         let module = Module::parse(PTX).unwrap();
-        let function = function_of(&module, "a").unwrap();
+        let function = ptx::Survey::new(&module).function("a").unwrap();
         let mut sources = Sources::new(vec![directory.path().to_owned()]);
         let text = interleave(PTX, &module, function, &mut sources, Colors::NONE);
         // Code inlined from the standard library is attributed to the line that calls it.

@@ -232,17 +232,18 @@ fn examine<'a>(
     block: u64,
 ) -> Report {
     let survey = Survey::new(module);
-    let usage = usages.get(&kernel.symbol).cloned().unwrap_or_default();
+    let entries = survey.entries(&kernel.symbol);
+    let symbol = entries.first().map_or(&*kernel.symbol, |entry| entry.name);
+    let usage = usages.get(symbol).cloned().unwrap_or_default();
     let threads = kernel.bounds.threads().unwrap_or(block);
     let registers = usage.registers.unwrap_or(1);
     let shared = usage.shared.max(kernel.shared);
     let mut checks = Some(Vec::new());
     let mut local = Vec::new();
-    let functions = match survey.function(&kernel.symbol) {
-        Some(function) => survey.reached(function, matters),
-        None => Vec::new(),
-    };
-    for function in functions {
+    let reached = entries
+        .iter()
+        .flat_map(|entry| survey.reached(entry, matters));
+    for function in reached {
         match ptx::loop_checks(module, function) {
             None => checks = None,
             Some(found) => {
@@ -253,7 +254,7 @@ fn examine<'a>(
                             kind: Failure::of(panic.function),
                             location,
                             together: check.panics.len(),
-                            function: demangle(function.name),
+                            function: name_of(function),
                         };
                         add_check(checks.as_mut(), new);
                     }
@@ -263,7 +264,7 @@ fn examine<'a>(
         for access in survey.local_accesses(function) {
             let location = source::own(&access.locations).cloned();
             let same =
-                |it: &&mut Local| it.location == location && it.function == demangle(function.name);
+                |it: &&mut Local| it.location == location && it.function == name_of(function);
             let entry = match local.iter_mut().find(same) {
                 Some(entry) => entry,
                 None => {
@@ -271,7 +272,7 @@ fn examine<'a>(
                         location: location.clone(),
                         loads: 0,
                         stores: 0,
-                        function: demangle(function.name),
+                        function: name_of(function),
                     });
                     local.last_mut().expect("one was just added")
                 }
@@ -282,8 +283,9 @@ fn examine<'a>(
             }
         }
     }
-    let entry = survey.function(&kernel.symbol);
-    let moved = entry.map_or(0, |function| survey.local_arrays_in_shared_memory(function));
+    let moved = entries
+        .first()
+        .map_or(0, |entry| survey.local_arrays_in_shared_memory(entry));
     Report {
         moved,
         arch: arch.to_owned(),
@@ -298,9 +300,15 @@ fn examine<'a>(
     }
 }
 
+/// The path of a function. Both entries of a kernel have the kernel's.
+fn name_of(function: &Function<'_>) -> String {
+    let name = function.name;
+    demangle(name.strip_suffix(ptx::ORDINARY_SUFFIX).unwrap_or(name))
+}
+
 /// Whether a function that a kernel reaches can take time: not what only reports a panic.
 fn matters(function: &Function<'_>) -> bool {
-    let path = demangle(function.name);
+    let path = name_of(function);
     !function.never_returns() && !path.contains("core::fmt") && !path.contains("cuda_std::panic")
 }
 

@@ -6,6 +6,9 @@ use std::path::Path;
 /// The target triple of device code.
 pub(crate) const TARGET: &str = "nvptx64-nvidia-cuda";
 
+/// The backend's option for a second entry of kernels.
+pub(crate) const ORDINARY_ENTRIES: &str = "ordinary-entries";
+
 /// The rustc flags for device code, for builds that run cargo directly:
 ///
 /// ```text
@@ -47,6 +50,10 @@ pub fn device_rustflags(backend: &Path, arch: Arch) -> Vec<String> {
 /// these flags share the compiled `core` and `alloc`.
 pub(crate) fn last_crate_flags(options: &CudaBuilder) -> Result<Vec<String>, Error> {
     let mut flags = Vec::new();
+    if !(options.backend_options.iter()).any(|(name, _)| name == ORDINARY_ENTRIES) {
+        // `cust` launches the kernels.
+        flags.push(format!("-Cllvm-args=--{ORDINARY_ENTRIES}=on"));
+    }
     for (name, value) in &options.backend_options {
         let text = value.to_string_lossy();
         if text.contains(char::is_whitespace) {

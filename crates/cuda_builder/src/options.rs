@@ -281,6 +281,15 @@ impl CudaBuilder {
         self.backend_option("move-checks", on_off(on))
     }
 
+    /// Sets whether kernels have a second entry for ordinary launches, in which lengths are below
+    /// 2³⁰ and the grid has a thread per element (on by default). `cust` launches it where the
+    /// launch permits. Off, kernels have one entry, which tests for such launches itself: this is
+    /// faster if another library launches them.
+    #[must_use]
+    pub fn ordinary_entries(self, on: bool) -> Self {
+        self.backend_option(crate::flags::ORDINARY_ENTRIES, on_off(on))
+    }
+
     /// Lets stack slots that are never live together share memory in functions whose slots take more
     /// than `bytes` bytes (16,384 by default). `None` turns sharing off.
     #[must_use]
@@ -411,6 +420,7 @@ mod tests {
             .leave_unoptimized("<a as b>::c")
             .pre_optimize(false)
             .move_checks(false)
+            .ordinary_entries(false)
             .share_slots(None)
             .frame_warning(Some(1 << 20))
             .split_above(Some(1000))

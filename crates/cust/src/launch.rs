@@ -280,7 +280,7 @@ pub(crate) unsafe fn call(
     // SAFETY: as the caller promises.
     unsafe {
         driver.cuLaunchKernel(
-            function.to_raw(),
+            function.entry_for(grid, block, arguments),
             grid.x,
             grid.y,
             grid.z,

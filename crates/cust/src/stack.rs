@@ -402,13 +402,13 @@ fn measure(api: &Api) -> Option<u64> {
 
 /// Switches this thread to the relaxed capture mode until it is dropped, so that calls are allowed
 /// that a capture otherwise prohibits.
-struct Relaxed<'a> {
+pub(crate) struct Relaxed<'a> {
     api: &'a Api,
     before: CUstreamCaptureMode,
 }
 
 impl<'a> Relaxed<'a> {
-    fn new(api: &'a Api) -> Relaxed<'a> {
+    pub(crate) fn new(api: &'a Api) -> Relaxed<'a> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is valid for the call. On failure, the mode is unchanged.
         let _ = unsafe { api.driver.cuThreadExchangeStreamCaptureMode(&mut before) };

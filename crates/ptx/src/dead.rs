@@ -4,6 +4,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use crate::condition::CONDITION_PREFIX;
 use crate::stack::RECORD_PREFIX;
 use crate::{
     Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement,
@@ -87,15 +88,7 @@ pub fn keep_entries(module: &mut Module<'_>, keep: impl Fn(&str) -> bool) -> Rem
     module
         .items
         .retain(|item| !matches!(item, Item::Function(function) if !wanted(function)));
-    // No code refers to the stack records of kernels.
-    let records: Vec<&str> = (module.items.iter())
-        .filter_map(|item| match item {
-            Item::Variable(variable) => Some(variable.name),
-            _ => None,
-        })
-        .filter(|name| name.strip_prefix(RECORD_PREFIX).is_some_and(&keep))
-        .collect();
-    remove_dead(module, &records)
+    remove_dead(module, &[])
 }
 
 /// Returns PTX without some of its kernels, and without what neither another kernel nor one of the
@@ -143,6 +136,13 @@ fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
             pending.push(name);
         }
         items.entry(name).or_default().push(item);
+    }
+    // No code refers to the variables that describe kernels to the host.
+    for kernel in pending.clone() {
+        for prefix in [RECORD_PREFIX, CONDITION_PREFIX] {
+            let described = items.get_key_value(&*format!("{prefix}{kernel}"));
+            pending.extend(described.map(|(name, _)| *name));
+        }
     }
     let mut live = HashSet::default();
     while let Some(name) = pending.pop() {

@@ -19,6 +19,7 @@
 
 mod ast;
 mod bfi_workaround;
+mod condition;
 mod dead;
 mod frames;
 mod hash;
@@ -45,6 +46,7 @@ mod write;
 use crate::hash::HashSet;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
+pub use condition::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
 pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 
@@ -122,6 +124,9 @@ pub struct Kernels<'s> {
     /// The names of the kernels whose registers must not be spilled, not even in code that rarely
     /// runs.
     pub without_spills: &'s [&'s str],
+    /// Whether a kernel's body for ordinary launches becomes an entry of its own, which the host
+    /// launches if a [`Condition`] holds. Otherwise the kernel tests the condition.
+    pub ordinary_entries: bool,
 }
 
 /// Prepares libnvvm's PTX for ptxas and the driver: removes everything that is reachable neither

@@ -3,6 +3,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use crate::condition::ORDINARY_SUFFIX;
 use crate::dead::{visit_function, visit_operand, visit_variable};
 use crate::promote_arrays::PREFIX;
 use crate::{
@@ -73,6 +74,13 @@ impl<'m, 'a> Survey<'m, 'a> {
     /// Returns a function by its symbol.
     pub fn function(&self, name: &str) -> Option<&'m Function<'a>> {
         self.functions.get(name).copied()
+    }
+
+    /// Returns the entries of a kernel: the one for ordinary launches first, if there is one.
+    pub fn entries(&self, kernel: &str) -> Vec<&'m Function<'a>> {
+        let ordinary = format!("{kernel}{ORDINARY_SUFFIX}");
+        let names = [ordinary.as_str(), kernel].into_iter();
+        names.filter_map(|name| self.function(name)).collect()
     }
 
     /// Returns a variable by its symbol.

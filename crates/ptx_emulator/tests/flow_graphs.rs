@@ -420,6 +420,7 @@ fn finished(text: &str) -> [String; 2] {
     let kernels = Kernels {
         slices: &slices,
         sizes: &sizes,
+        ordinary_entries: common::has_ordinary_entries(text),
         ..Kernels::default()
     };
     let options = stack::Options::default();

@@ -566,6 +566,7 @@ fn finished(text: &str, outputs: usize) -> [String; 2] {
         slices: &slices,
         partitions: &partitions,
         sizes: &sizes,
+        ordinary_entries: common::has_ordinary_entries(text),
         ..Kernels::default()
     };
     let options = stack::Options::default();
@@ -667,14 +668,13 @@ impl Launch {
         for number in self.numbers {
             params = params.u64(number);
         }
-        let kernel = device.program.kernel("k").unwrap();
         let config = LaunchConfig {
             grid: self.grid,
             block: self.block,
             params: params.bytes(),
             ..device.config.clone()
         };
-        let fault = launch(&device.program, kernel, &config).err();
+        let fault = launch(&device.program, device.entry("k", &config), &config).err();
         (
             addresses
                 .into_iter()

@@ -442,6 +442,7 @@ fn finished(text: &str) -> [String; 2] {
     let kernels = Kernels {
         slices: &slices,
         sizes: &sizes,
+        ordinary_entries: common::has_ordinary_entries(text),
         ..Kernels::default()
     };
     let options = stack::Options::default();
@@ -465,8 +466,7 @@ fn run(text: &str, threads: u32, xs: &[u32], numbers: [u64; 2]) -> Result<[Vec<u
         params: params.bytes(),
         ..device.config.clone()
     };
-    let kernel = device.program.kernel("k").unwrap();
-    match launch(&device.program, kernel, &config) {
+    match launch(&device.program, device.entry("k", &config), &config) {
         Ok(_) => {
             Ok([(words, all), (report, 8 * all)].map(|(at, count)| device.download(at, count)))
         }

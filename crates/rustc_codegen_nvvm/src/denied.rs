@@ -69,11 +69,12 @@ pub(crate) fn check(
     // ptxas compiles the module once for all kernels.
     let usages = LazyCell::new(|| assemble(options, arch, text));
     for kernel in denying {
-        let Some(function) = survey.function(&kernel.symbol) else {
-            continue;
-        };
         // Functions that only report a panic do not run unless the kernel fails.
-        let reached = survey.reached(function, |function| !function.never_returns());
+        let enter = |function: &Function<'_>| !function.never_returns();
+        let entries = survey.entries(&kernel.symbol);
+        let reached: Vec<&Function<'_>> = (entries.iter())
+            .flat_map(|entry| survey.reached(entry, enter))
+            .collect();
         for cost in &kernel.costs {
             match cost.as_str() {
                 "checks_in_loops" => {
@@ -88,7 +89,7 @@ pub(crate) fn check(
                                 iterations is a constant";
                     report(tcx, kernel, "arrays in local memory", places, help);
                 }
-                _ => spills(tcx, kernel, &usages),
+                _ => (entries.iter()).for_each(|entry| spills(tcx, kernel, entry.name, &usages)),
             }
         }
     }
@@ -135,7 +136,9 @@ fn show(location: &Location) -> String {
 }
 
 fn in_function(function: &Function<'_>) -> String {
-    format!("in `{}`", ptx::stack::demangle(function.name))
+    let name = function.name;
+    let name = name.strip_suffix(ptx::ORDINARY_SUFFIX).unwrap_or(name);
+    format!("in `{}`", ptx::stack::demangle(name))
 }
 
 /// Reports a cost that arises in several places.
@@ -172,11 +175,16 @@ fn assemble(
 }
 
 /// Reports a kernel whose registers are spilled.
-fn spills(tcx: TyCtxt<'_>, kernel: &Denying, usages: &Result<BTreeMap<String, Usage>, String>) {
+fn spills(
+    tcx: TyCtxt<'_>,
+    kernel: &Denying,
+    entry: &str,
+    usages: &Result<BTreeMap<String, Usage>, String>,
+) {
     let span = diagnostics::ident_span(tcx, kernel.def_id);
     let found = usages.as_ref().map_err(String::clone).and_then(|usages| {
-        let usage = usages.get(&kernel.symbol);
-        usage.ok_or_else(|| format!("ptxas did not report on `{}`", kernel.symbol))
+        let usage = usages.get(entry);
+        usage.ok_or_else(|| format!("ptxas did not report on `{entry}`"))
     });
     match found {
         Ok(usage) if usage.spill_stores + usage.spill_loads == 0 => {}

@@ -50,6 +50,9 @@ pub(crate) struct Options {
     pub pre_optimize: bool,
     /// Whether checks are hoisted out of loops and combined.
     pub move_checks: bool,
+    /// Whether kernels have an entry of their own for ordinary launches. By default, they have in
+    /// single-source programs, whose kernels `cust` launches.
+    pub ordinary_entries: Option<bool>,
     /// Functions with stack slots of more than this many bytes in total share stack between slots.
     pub share_slots: Option<u64>,
     /// Stack frames of more than this many bytes cause a warning.
@@ -155,6 +158,14 @@ const TABLE: &[Row] = &[
         doc: "hoist checks (such as bounds checks) out of loops and combine them; off: checks stay \
               where the program has them",
         set: |options, value| options.move_checks = value == "on",
+    },
+    Row {
+        name: "ordinary-entries",
+        value: "on|off",
+        default: "",
+        doc: "give kernels a second entry, which `cust` launches if the launch permits it; off: one \
+              entry, which tests whether it does; by default on in single-source programs",
+        set: |options, value| options.ordinary_entries = Some(value == "on"),
     },
     Row {
         name: "share-slots",

@@ -107,6 +107,8 @@ pub(crate) fn compile<'tcx>(
             partitions: &partitions,
             sizes: &sizes,
             without_spills: &without_spills,
+            ordinary_entries: (options.ordinary_entries)
+                .unwrap_or_else(|| crate::single_source::is_host(sess)),
         }),
     };
     match sess.time("ptx_finish", || ptx::finish(&ptx, &[], purpose, &stack)) {

@@ -218,7 +218,8 @@ impl<'m> GraphExec<'m> {
         }
         let context = &self.graph.context;
         let pointers = kernel_checks(context, &function, &config, &mut collector, doing)?;
-        let raw = kernel_node(&function, &config, pointers);
+        // SAFETY: `kernel_checks` has compared the number of parameters with the kernel's.
+        let raw = unsafe { kernel_node(&function, &config, pointers) };
         let api = context.bind()?;
         // SAFETY: node and graph are alive; the driver copies the parameters.
         let result = unsafe {

@@ -423,7 +423,8 @@ impl<'m> GraphBuilder<'m> {
         kept.pass(&mut collector);
         let uses = self.uses(&collector, doing)?;
         let pointers = kernel_checks(&self.context, &function, &config, &mut collector, doing)?;
-        let raw = kernel_node(&function, &config, pointers);
+        // SAFETY: `kernel_checks` has compared the number of parameters with the kernel's.
+        let raw = unsafe { kernel_node(&function, &config, pointers) };
         let node = self.add(uses, doing, |api, node, graph, after| {
             // SAFETY: the lists live through the call, and the driver copies the parameters during
             // the call. The number and sizes of the parameters were checked.
@@ -846,13 +847,19 @@ fn kernel_checks<'c>(
     collector.pointers(function)
 }
 
-fn kernel_node(
+/// Returns the driver's description of a kernel node.
+///
+/// # Safety
+///
+/// `pointers` must have a pointer to an argument for each parameter.
+unsafe fn kernel_node(
     function: &Function<'_>,
     config: &LaunchConfig,
     pointers: &mut [*mut c_void],
 ) -> CUDA_KERNEL_NODE_PARAMS {
     CUDA_KERNEL_NODE_PARAMS {
-        func: function.to_raw(),
+        // SAFETY: as the caller promises.
+        func: unsafe { function.entry_for(config.grid, config.block, pointers.as_ptr()) },
         gridDimX: config.grid.x,
         gridDimY: config.grid.y,
         gridDimZ: config.grid.z,

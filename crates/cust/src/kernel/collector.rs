@@ -299,7 +299,7 @@ unsafe fn call_with_attributes(
     unsafe {
         driver.cuLaunchKernelEx(
             &raw,
-            function.to_raw(),
+            function.entry_for(config.grid, config.block, pointers.as_ptr()),
             pointers.as_mut_ptr(),
             std::ptr::null_mut(),
         )

@@ -421,14 +421,18 @@ impl Function<'_> {
     pub fn max_cluster_size(&self, config: impl Into<LaunchConfig>) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let raw = raw_config(&config.into());
-        let mut blocks = 0;
-        // SAFETY: the function is alive, and the pointers are valid for the call.
-        let result = unsafe {
-            api.driver
-                .cuOccupancyMaxPotentialClusterSize(&mut blocks, self.to_raw(), &raw)
-        };
-        api.check(result, || format!("computing a cluster size for {self:?}"))?;
-        Ok(blocks as u32)
+        let mut least = i32::MAX;
+        for entry in self.entries() {
+            let mut blocks = 0;
+            // SAFETY: the function is alive, and the pointers are valid for the call.
+            let result = unsafe {
+                api.driver
+                    .cuOccupancyMaxPotentialClusterSize(&mut blocks, entry, &raw)
+            };
+            api.check(result, || format!("computing a cluster size for {self:?}"))?;
+            least = least.min(blocks);
+        }
+        Ok(least as u32)
     }
 
     /// Returns the maximum number of clusters of a launch with this configuration that are resident
@@ -444,14 +448,18 @@ impl Function<'_> {
         let mut raw = raw_config(&config);
         raw.attrs = attributes.as_mut_ptr();
         raw.numAttrs = attributes.len() as u32;
-        let mut clusters = 0;
-        // SAFETY: the function is alive, and the pointers are valid for the call.
-        let result = unsafe {
-            api.driver
-                .cuOccupancyMaxActiveClusters(&mut clusters, self.to_raw(), &raw)
-        };
-        api.check(result, || format!("computing the occupancy of {self:?}"))?;
-        Ok(clusters as u32)
+        let mut least = i32::MAX;
+        for entry in self.entries() {
+            let mut clusters = 0;
+            // SAFETY: the function is alive, and the pointers are valid for the call.
+            let result = unsafe {
+                api.driver
+                    .cuOccupancyMaxActiveClusters(&mut clusters, entry, &raw)
+            };
+            api.check(result, || format!("computing the occupancy of {self:?}"))?;
+            least = least.min(clusters);
+        }
+        Ok(least as u32)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use cust_raw::{CUfunction, CUfunction_attribute, CUfunctionLoadingState};
 
 use super::Module;
+use super::ordinary::Ordinary;
 use crate::context::{CacheConfig, Context, DeviceLimits};
 use crate::dimensions::BlockSize;
 use crate::error::{CudaResult, signature_mismatch};
@@ -63,7 +64,9 @@ impl FunctionAttribute {
 /// The properties of a kernel that was looked up in a module.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    pub(crate) raw: CUfunction,
+    pub(super) raw: CUfunction,
+    /// The entry for ordinary launches, if the kernel has one.
+    pub(super) ordinary: Option<Ordinary>,
     pub(crate) name: Arc<str>,
     /// The sizes of the parameters in bytes, if the driver or the PTX provides them.
     pub(crate) parameters: Option<Box<[usize]>>,
@@ -93,7 +96,7 @@ pub(crate) struct Limits {
 
 impl Kernel {
     pub(crate) fn new(
-        raw: CUfunction,
+        (raw, ordinary): (CUfunction, Option<Ordinary>),
         name: &str,
         parameters: Option<Vec<usize>>,
         stack: Need,
@@ -101,6 +104,7 @@ impl Kernel {
     ) -> Kernel {
         Kernel {
             raw,
+            ordinary,
             name: name.into(),
             parameters: parameters.map(Vec::into_boxed_slice),
             stack,
@@ -162,6 +166,9 @@ impl Function<'_> {
 
     /// Returns an attribute of the kernel.
     ///
+    /// If the kernel has an entry for ordinary launches beside the general one, the numbers of
+    /// registers and of bytes are the larger ones of both.
+    ///
     /// # Errors
     ///
     /// Returns the driver's error if the context was reset or lost.
@@ -187,12 +194,31 @@ impl Function<'_> {
     /// # Ok::<(), cust::error::Error>(())
     /// ```
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
+        let value = self.attribute_of(self.kernel.raw, attribute)?;
+        let Some(ordinary) = &self.kernel.ordinary else {
+            return Ok(value);
+        };
+        let other = self.attribute_of(ordinary.raw, attribute)?;
+        Ok(match attribute {
+            // Launches with more threads than the other entry permits use the general one.
+            FunctionAttribute::MaxThreadsPerBlock => value,
+            FunctionAttribute::MaxDynamicSharedSizeBytes => value.min(other),
+            _ => value.max(other),
+        })
+    }
+
+    /// Returns an attribute of one of the kernel's entries.
+    pub(super) fn attribute_of(
+        &self,
+        entry: CUfunction,
+        attribute: FunctionAttribute,
+    ) -> CudaResult<i32> {
         let api = self.context().bind()?;
         let mut value = 0;
         // SAFETY: the function is alive, and the pointer is valid for the call.
         let result = unsafe {
             api.driver
-                .cuFuncGetAttribute(&mut value, attribute.raw(), self.kernel.raw)
+                .cuFuncGetAttribute(&mut value, attribute.raw(), entry)
         };
         api.check(result, || format!("querying {attribute:?} of {self:?}"))?;
         Ok(value)
@@ -207,14 +233,14 @@ impl Function<'_> {
     /// the device does not support.
     pub fn set_attribute(&self, attribute: FunctionAttribute, value: i32) -> CudaResult<()> {
         let api = self.context().bind()?;
-        // SAFETY: the function is alive.
-        let result = unsafe {
-            api.driver
-                .cuFuncSetAttribute(self.kernel.raw, attribute.raw(), value)
-        };
-        api.check(result, || {
-            format!("setting {attribute:?} of {self:?} to {value}")
-        })
+        for entry in self.entries() {
+            // SAFETY: the function is alive.
+            let result = unsafe { api.driver.cuFuncSetAttribute(entry, attribute.raw(), value) };
+            api.check(result, || {
+                format!("setting {attribute:?} of {self:?} to {value}")
+            })?;
+        }
+        Ok(())
     }
 
     /// Sets the preferred partition of L1 cache and shared memory while the kernel runs.
@@ -225,11 +251,14 @@ impl Function<'_> {
     pub fn set_cache_config(&mut self, config: CacheConfig) -> CudaResult<()> {
         let raw = config.raw();
         let api = self.context().bind()?;
-        // SAFETY: the function is alive.
-        let result = unsafe { api.driver.cuFuncSetCacheConfig(self.kernel.raw, raw) };
-        api.check(result, || {
-            format!("setting the cache preference of {self:?}")
-        })
+        for entry in self.entries() {
+            // SAFETY: the function is alive.
+            let result = unsafe { api.driver.cuFuncSetCacheConfig(entry, raw) };
+            api.check(result, || {
+                format!("setting the cache preference of {self:?}")
+            })?;
+        }
+        Ok(())
     }
 
     /// Returns the occupancy: the maximum number of blocks of the given size that are resident on a
@@ -245,18 +274,22 @@ impl Function<'_> {
     ) -> CudaResult<u32> {
         let api = self.context().bind()?;
         let threads = threads(block_size);
-        let mut blocks = 0;
-        // SAFETY: the function is alive, and the pointer is valid for the call.
-        let result = unsafe {
-            api.driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.kernel.raw,
-                threads,
-                dynamic_shared_memory,
-            )
-        };
-        api.check(result, || format!("computing the occupancy of {self:?}"))?;
-        Ok(blocks as u32)
+        let mut least = i32::MAX;
+        for entry in self.entries() {
+            let mut blocks = 0;
+            // SAFETY: the function is alive, and the pointer is valid for the call.
+            let result = unsafe {
+                api.driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                    &mut blocks,
+                    entry,
+                    threads,
+                    dynamic_shared_memory,
+                )
+            };
+            api.check(result, || format!("computing the occupancy of {self:?}"))?;
+            least = least.min(blocks);
+        }
+        Ok(least as u32)
     }
 
     /// Returns the maximum number of bytes of dynamic shared memory per block for which `blocks`
@@ -272,20 +305,24 @@ impl Function<'_> {
     ) -> CudaResult<usize> {
         let api = self.context().bind()?;
         let threads = threads(block_size);
-        let mut bytes = 0;
-        // SAFETY: the function is alive, and the pointer is valid for the call.
-        let result = unsafe {
-            api.driver.cuOccupancyAvailableDynamicSMemPerBlock(
-                &mut bytes,
-                self.kernel.raw,
-                blocks as i32,
-                threads,
-            )
-        };
-        api.check(result, || {
-            format!("computing the shared memory of {self:?}")
-        })?;
-        Ok(bytes)
+        let mut least = usize::MAX;
+        for entry in self.entries() {
+            let mut bytes = 0;
+            // SAFETY: the function is alive, and the pointer is valid for the call.
+            let result = unsafe {
+                api.driver.cuOccupancyAvailableDynamicSMemPerBlock(
+                    &mut bytes,
+                    entry,
+                    blocks as i32,
+                    threads,
+                )
+            };
+            api.check(result, || {
+                format!("computing the shared memory of {self:?}")
+            })?;
+            least = least.min(bytes);
+        }
+        Ok(least)
     }
 
     /// Returns the launch configuration with maximum occupancy as `(blocks, threads)`: the block
@@ -322,14 +359,20 @@ impl Function<'_> {
         block_size_limit: BlockSize,
     ) -> CudaResult<(u32, u32)> {
         let api = self.context().bind()?;
-        let limit = threads(block_size_limit);
+        let mut limit = threads(block_size_limit);
+        let mut entry = self.kernel.raw;
+        if let Some(ordinary) = &self.kernel.ordinary {
+            let most = self.get_attribute(FunctionAttribute::MaxThreadsPerBlock)?;
+            limit = if limit == 0 { most } else { limit.min(most) };
+            entry = ordinary.raw;
+        }
         let (mut blocks, mut block_size) = (0, 0);
         // SAFETY: the function is alive, and the pointers are valid for the call.
         let result = unsafe {
             api.driver.cuOccupancyMaxPotentialBlockSize(
                 &mut blocks,
                 &mut block_size,
-                self.kernel.raw,
+                entry,
                 None,
                 dynamic_shared_memory,
                 limit,
@@ -346,11 +389,15 @@ impl Function<'_> {
     /// Returns the driver's error if the context was reset or lost.
     pub fn is_loaded(&self) -> CudaResult<bool> {
         let api = self.context().bind()?;
-        let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
-        // SAFETY: the function is alive, and the pointer is valid for the call.
-        let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, self.kernel.raw) };
-        api.check(result, || format!("querying whether {self:?} is loaded"))?;
-        Ok(state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED)
+        let mut all = true;
+        for entry in self.entries() {
+            let mut state = CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_UNLOADED;
+            // SAFETY: the function is alive, and the pointer is valid for the call.
+            let result = unsafe { api.driver.cuFuncIsLoaded(&mut state, entry) };
+            api.check(result, || format!("querying whether {self:?} is loaded"))?;
+            all &= state == CUfunctionLoadingState::CU_FUNCTION_LOADING_STATE_LOADED;
+        }
+        Ok(all)
     }
 
     /// Loads the kernel's code in advance, so that the first launch is as fast as later ones.
@@ -360,9 +407,12 @@ impl Function<'_> {
     /// Returns the driver's error if it cannot load the kernel.
     pub fn load(&self) -> CudaResult<()> {
         let api = self.context().bind()?;
-        // SAFETY: the function is alive.
-        let result = unsafe { api.driver.cuFuncLoad(self.kernel.raw) };
-        api.check(result, || format!("loading {self:?}"))
+        for entry in self.entries() {
+            // SAFETY: the function is alive.
+            let result = unsafe { api.driver.cuFuncLoad(entry) };
+            api.check(result, || format!("loading {self:?}"))?;
+        }
+        Ok(())
     }
 
     /// Returns the limits of launches.
@@ -409,7 +459,8 @@ impl Function<'_> {
         Ok(None)
     }
 
-    /// Returns the driver's handle, which is valid as long as the module.
+    /// Returns the driver's handle, which is valid as long as the module: that of the entry for all
+    /// launches, if the kernel has another one for ordinary launches.
     pub fn to_raw(&self) -> CUfunction {
         self.kernel.raw
     }

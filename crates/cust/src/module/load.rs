@@ -21,6 +21,7 @@ use crate::error::{
 use crate::report::Report;
 use crate::stack::RECORD_PREFIX;
 use crate::tracker::Tracker;
+use ptx::CONDITION_PREFIX;
 
 /// The kind of an image, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +89,7 @@ impl Module {
         let has = Has {
             report: contains(ptx.as_bytes(), cust_core::report::SYMBOL.to_bytes()),
             stacks: contains(ptx.as_bytes(), RECORD_PREFIX.as_bytes()),
+            ordinary: contains(ptx.as_bytes(), CONDITION_PREFIX.as_bytes()),
         };
         finish(context, raw, Some(ptx::entries(ptx)), has)
     }
@@ -239,6 +241,7 @@ fn load_binary(
     let has = Has {
         report: !is_cubin || contains(image, cust_core::report::SYMBOL.to_bytes()),
         stacks: !is_cubin || contains(image, RECORD_PREFIX.as_bytes()),
+        ordinary: !is_cubin || contains(image, CONDITION_PREFIX.as_bytes()),
     };
     finish(context, raw, None, has)
 }
@@ -293,6 +296,7 @@ fn load_image(
 struct Has {
     report: bool,
     stacks: bool,
+    ordinary: bool,
 }
 
 /// Creates the `Module` for a loaded image: prepares its panic report and its stack requirements,
@@ -309,6 +313,7 @@ fn finish(
         report: None,
         entries,
         has_stacks: has.stacks,
+        has_ordinary: has.ordinary,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
         own: None,

@@ -52,6 +52,7 @@ mod library;
 mod linker;
 mod load;
 mod lto;
+mod ordinary;
 mod program;
 mod symbol;
 
@@ -86,7 +87,8 @@ pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};
 
 use function::Kernel;
-use ptx::Entry;
+use ordinary::Ordinary;
+use ptx::{Entry, ORDINARY_SUFFIX};
 
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
@@ -99,6 +101,8 @@ pub struct Module {
     entries: Option<Vec<Entry>>,
     /// Whether the module records how much stack its kernels need.
     has_stacks: bool,
+    /// Whether kernels may have entries for ordinary launches.
+    has_ordinary: bool,
     /// The kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that the module is known to be built from.
@@ -202,15 +206,29 @@ impl Module {
         // Prefer the PTX: the query of the driver ends with an error code, which NVIDIA's tools
         // report.
         let parameters = from_text().or_else(|| parameters_from_driver(api, raw));
-        let stack = match self.has_stacks {
+        let mut stack = match self.has_stacks {
             true => read_record(api, self.raw, name)?,
             false => Need::default(),
         };
+        let ordinary = match (&parameters, self.has_ordinary) {
+            (Some(sizes), true) => Ordinary::look_up(api, self.raw, name, sizes)?,
+            _ => None,
+        };
+        if ordinary.is_some() && self.has_stacks {
+            let own = read_record(api, self.raw, &format!("{name}{ORDINARY_SUFFIX}"))?;
+            stack.bytes = stack.bytes.max(own.bytes);
+        }
         if stack.bytes > 0 {
             self.context().record_need(self.raw, stack);
         }
         let signature = self.signature(name);
-        Ok(Kernel::new(raw, shown, parameters, stack, signature))
+        Ok(Kernel::new(
+            (raw, ordinary),
+            shown,
+            parameters,
+            stack,
+            signature,
+        ))
     }
 
     /// Returns the names of the module's kernels.
@@ -238,7 +256,10 @@ impl Module {
     /// ```
     pub fn kernel_names(&self) -> Vec<String> {
         if let Some(entries) = &self.entries {
-            return entries.iter().map(|entry| entry.name.clone()).collect();
+            let names = entries.iter().map(|entry| entry.name.clone());
+            return names
+                .filter(|name| !name.ends_with(ORDINARY_SUFFIX))
+                .collect();
         }
         let Ok(api) = self.context().bind() else {
             return Vec::new();

@@ -92,7 +92,7 @@ pub(super) struct Shape {
 }
 
 /// The control flow graph of a function's body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Graph<'a> {
     /// The declarations of registers and variables.
     declarations: Vec<Statement<'a>>,

@@ -24,6 +24,7 @@ mod names;
 mod narrow;
 mod normal;
 mod ordered;
+mod ordinary;
 mod overwritten;
 mod reductions;
 mod remaining;
@@ -50,7 +51,10 @@ pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
 use specialize::Special;
 
-use crate::{Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type};
+use crate::condition::ORDINARY_SUFFIX;
+use crate::{
+    Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type, Variable,
+};
 
 /// The maximum number of floating-point operations of a loop that does not count as the work of a
 /// kernel, such as one over the lanes of an incomplete warp.
@@ -117,13 +121,27 @@ pub fn optimize<'a>(
 ) -> HashSet<&'a str> {
     let no_return = no_return(module);
     let mut limited = HashSet::default();
-    for item in &mut module.items {
-        if let Item::Function(function) = item
-            && optimize_function(function, &no_return, kernels, names) == Some(true)
-        {
-            limited.insert(function.name);
+    let mut items = Vec::with_capacity(module.items.len());
+    for mut item in std::mem::take(&mut module.items) {
+        let mut optimized = None;
+        if let Item::Function(function) = &mut item {
+            optimized = optimize_function(function, &no_return, kernels, names);
+            if optimized.as_ref().is_some_and(|it| it.limited) {
+                limited.insert(function.name);
+            }
+        }
+        items.push(item);
+        if let Some((function, condition)) = optimized.and_then(|it| it.ordinary) {
+            // The original rarely runs.
+            let original = function.name.strip_suffix(ORDINARY_SUFFIX);
+            if original.is_some_and(|name| limited.remove(name)) {
+                limited.insert(function.name);
+            }
+            items.push(Item::Variable(condition));
+            items.push(Item::Function(function));
         }
     }
+    module.items = items;
     limited
 }
 
@@ -163,14 +181,21 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
-/// Optimizes the body of a function, if its control flow can be represented. Returns whether the
-/// function is faster with at most [`REGISTERS`] registers.
+/// The result of optimizing a function.
+struct Optimized<'a> {
+    /// Whether the function is faster with at most [`REGISTERS`] registers.
+    limited: bool,
+    /// The entry for ordinary launches, and the variable with the condition for it.
+    ordinary: Option<(Function<'a>, Variable<'a>)>,
+}
+
+/// Optimizes the body of a function, if its control flow can be represented.
 fn optimize_function<'a>(
     function: &mut Function<'a>,
     no_return: &HashSet<&'a str>,
     kernels: Kernels<'_>,
     names: &'a Names,
-) -> Option<bool> {
+) -> Option<Optimized<'a>> {
     let slices: Vec<&Slice> = (kernels.slices.iter())
         .filter(|slice| slice.kernel == function.name)
         .collect();
@@ -180,6 +205,7 @@ fn optimize_function<'a>(
     graph.tidy();
     let mut slow = HashSet::default();
     let mut limited = false;
+    let mut original = None;
     let kernel = function.entry.then_some(function.name);
     let mut changed = spaces::infer(&mut graph, names, kernel, slices);
     changed += reductions::replace(&mut graph);
@@ -227,24 +253,44 @@ fn optimize_function<'a>(
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
         to_panics::sink(&mut graph, &special);
-        specialize::start_early(&mut graph, names, &special);
-        early_loads::start(&mut graph, names, &special, slices);
+        if kernels.ordinary_entries {
+            original = ordinary::split(&mut graph, names, &special, function);
+        }
+        if original.is_none() {
+            specialize::start_early(&mut graph, names, &special);
+            early_loads::start(&mut graph, names, &special, slices);
+        }
         early_loads::start_before_checks(&mut graph, names, &special, slices);
-        entry_branch::combine(&mut graph, names, &special);
+        if original.is_none() {
+            entry_branch::combine(&mut graph, names, &special);
+        }
     } else if function.entry
         && let Some(whole) = whole::whole(&mut graph, names)
     {
         changed += implied::remove(&mut graph, &whole);
         changed += narrow::narrow(&mut graph, names, &whole);
     }
-    changed += saturate::replace(&mut graph, names);
-    changed += normal::assume(&mut graph);
-    changed += switches::replace(&mut graph, names);
-    if changed > 0 {
-        graph.tidy();
-        function.body = Some(graph.write());
+    let finish = |mut graph: Graph<'a>, changed: usize| {
+        let replaced = saturate::replace(&mut graph, names)
+            + normal::assume(&mut graph)
+            + switches::replace(&mut graph, names);
+        (changed + replaced > 0).then(|| {
+            graph.tidy();
+            graph.write()
+        })
+    };
+    let mut ordinary = None;
+    if let Some((original, condition)) = original {
+        let mut copy = function.clone();
+        copy.name = names.name(&format!("{}{ORDINARY_SUFFIX}", function.name));
+        copy.body = finish(graph, changed);
+        ordinary = Some((copy, ordinary::variable(names, function, &condition)));
+        graph = original;
     }
-    Some(limited)
+    if let Some(body) = finish(graph, changed) {
+        function.body = Some(body);
+    }
+    Some(Optimized { limited, ordinary })
 }
 
 /// Returns the number of 32-bit words that an instruction accesses.

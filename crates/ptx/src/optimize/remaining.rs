@@ -236,7 +236,14 @@ fn slow(graph: &Graph<'_>, loops: &HashMap<Id, BTreeSet<Id>>, body: &[Statement<
     let mut slow = Vec::new();
     // The original of a kernel that has a copy for ordinary launches.
     let mut general: HashSet<Id> = (graph.blocks.iter().enumerate())
-        .filter(|(_, block)| block.label.starts_with(GENERAL))
+        .filter(|(_, block)| {
+            let own = block.body.iter().filter_map(|statement| match statement {
+                Statement::Label(label) => Some(*label),
+                _ => None,
+            });
+            own.chain([block.label])
+                .any(|label| label.starts_with(GENERAL))
+        })
         .map(|(id, _)| id)
         .collect();
     let mut pending: Vec<Id> = general.iter().copied().collect();

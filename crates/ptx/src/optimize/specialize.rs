@@ -58,7 +58,7 @@ const TEST: usize = 64;
 /// The minimum number of extents that are expected to be equal to others: those of three volumes.
 const EQUAL: usize = 8;
 
-/// The label of the original body starts with this if its launches are so large that its loops need
+/// A label of the original body starts with this if its launches are so large that its loops need
 /// not be fast.
 pub(super) const GENERAL: &str = "$L__general";
 

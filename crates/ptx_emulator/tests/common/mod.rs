@@ -7,8 +7,11 @@ pub mod generator;
 
 use std::sync::{Arc, Mutex};
 
-use ptx::{Kernels, Parameter, Purpose, Slice, stack};
-use ptx_emulator::{Fault, LaunchConfig, LaunchStats, Memory, Program, launch};
+use ptx::{
+    CONDITION_PREFIX, Condition, Kernels, LaunchSizes, ORDINARY_SUFFIX, Parameter, Purpose, Slice,
+    stack,
+};
+use ptx_emulator::{Fault, KernelId, LaunchConfig, LaunchStats, Memory, Program, launch};
 
 /// A device with one module.
 pub struct Device {
@@ -104,14 +107,42 @@ impl Device {
         block: [u32; 3],
         params: Params,
     ) -> Result<LaunchStats, Fault> {
-        let kernel = self.program.kernel(name).expect("the kernel");
         let config = LaunchConfig {
             grid: [grid, 1, 1],
             block,
             params: params.0,
             ..self.config.clone()
         };
-        launch(&self.program, kernel, &config)
+        launch(&self.program, self.entry(name, &config), &config)
+    }
+
+    /// Returns the entry that the host would launch.
+    pub fn entry(&self, name: &str, config: &LaunchConfig) -> KernelId {
+        let kernel = self.program.kernel(name).expect("the kernel");
+        let Some((address, size)) = self.program.global(&format!("{CONDITION_PREFIX}{name}"))
+        else {
+            return kernel;
+        };
+        let bytes: Vec<u8> = self.download(address, size);
+        let params = &self.program.kernel_info(kernel).params;
+        let sizes: Vec<usize> = params.iter().map(|param| param.size).collect();
+        let condition = Condition::decode(&bytes, &sizes).expect("a condition");
+        assert_eq!(condition.encode(), bytes);
+        let sizes = LaunchSizes {
+            block: config.block,
+            grid: config.grid,
+        };
+        let holds = condition.holds(&sizes, |index, offset, bytes| {
+            let mut value = [0; 8];
+            let from = params[index].offset + offset;
+            value[..bytes].copy_from_slice(&config.params[from..from + bytes]);
+            u64::from_le_bytes(value)
+        });
+        match holds {
+            true => (self.program.kernel(&format!("{name}{ORDINARY_SUFFIX}")))
+                .expect("the entry for ordinary launches"),
+            false => kernel,
+        }
     }
 
     pub fn text(&self) -> String {
@@ -218,9 +249,16 @@ pub fn before_and_after(text: &str, slices: &[(usize, u64)], sizes: &[usize]) ->
     let kernels = Kernels {
         slices: &slices,
         sizes: &sizes,
+        ordinary_entries: has_ordinary_entries(text),
         ..Kernels::default()
     };
     let options = stack::Options::default();
     [Purpose::Plain, Purpose::Speed(kernels)]
         .map(|purpose| ptx::finish(text, &[], purpose, &options).unwrap().text)
+}
+
+/// Returns whether the kernels of a random module get entries for ordinary launches: those of half
+/// of the modules do.
+pub fn has_ordinary_entries(text: &str) -> bool {
+    text.len() % 2 == 0
 }

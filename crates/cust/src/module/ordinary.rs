@@ -1,0 +1,150 @@
+//! The second entry of a kernel, for ordinary launches.
+//!
+//! The compiler makes two entries of a kernel whose lengths and grids are ordinary in most launches
+//! (decision 115). The module has a variable with the condition for the second one; the host
+//! evaluates it for each launch.
+
+use std::ffi::c_void;
+use std::sync::OnceLock;
+
+use cust_raw::{CUfunction, CUmodule, CUresult};
+use ptx::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
+
+use super::{Function, FunctionAttribute};
+use crate::backend::Api;
+use crate::dimensions::{BlockSize, GridSize};
+use crate::error::CudaResult;
+use crate::stack::Relaxed;
+
+/// The entry of a kernel for ordinary launches.
+#[derive(Debug)]
+pub(crate) struct Ordinary {
+    pub(super) raw: CUfunction,
+    condition: Condition,
+    /// The maximum number of threads per block; queried on first use.
+    threads: OnceLock<u32>,
+}
+
+impl Ordinary {
+    /// Looks up the entry for ordinary launches of a kernel whose parameters have these sizes.
+    pub(super) fn look_up(
+        api: &Api,
+        module: CUmodule,
+        kernel: &str,
+        parameters: &[usize],
+    ) -> CudaResult<Option<Ordinary>> {
+        let Some(bytes) = read(api, module, kernel)? else {
+            return Ok(None);
+        };
+        let Some(condition) = Condition::decode(&bytes, parameters) else {
+            return Ok(None);
+        };
+        let Ok(name) = std::ffi::CString::new(format!("{kernel}{ORDINARY_SUFFIX}")) else {
+            return Ok(None);
+        };
+        let mut raw = std::ptr::null_mut();
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let result = unsafe {
+            api.driver
+                .cuModuleGetFunction(&mut raw, module, name.as_ptr())
+        };
+        Ok((result == CUresult::CUDA_SUCCESS).then(|| Ordinary {
+            raw,
+            condition,
+            threads: OnceLock::new(),
+        }))
+    }
+}
+
+/// Returns the bytes of a kernel's condition, if it has one.
+fn read(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Option<Vec<u8>>> {
+    let Ok(name) = std::ffi::CString::new(format!("{CONDITION_PREFIX}{kernel}")) else {
+        return Ok(None);
+    };
+    let (mut address, mut size) = (0, 0);
+    // SAFETY: the pointers are valid for the call, and the module is loaded.
+    let found = unsafe {
+        api.driver
+            .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
+    };
+    if found != CUresult::CUDA_SUCCESS {
+        return Ok(None);
+    }
+    let mut bytes = vec![0u8; size];
+    let _relaxed = Relaxed::new(api);
+    // SAFETY: the variable has `size` bytes.
+    let result = unsafe {
+        api.driver
+            .cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, size)
+    };
+    api.check(result, || {
+        format!("reading which launches of the kernel `{kernel}` are ordinary")
+    })?;
+    Ok(Some(bytes))
+}
+
+impl Function<'_> {
+    /// Returns the kernel's entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = CUfunction> {
+        let ordinary = self.kernel.ordinary.as_ref().map(|it| it.raw);
+        [self.kernel.raw].into_iter().chain(ordinary)
+    }
+
+    /// Returns the entry for a launch: the one for ordinary launches if the condition holds.
+    ///
+    /// # Safety
+    ///
+    /// `arguments` must have a pointer to an argument for each parameter.
+    #[inline]
+    pub(crate) unsafe fn entry_for(
+        &self,
+        grid: GridSize,
+        block: BlockSize,
+        arguments: *const *mut c_void,
+    ) -> CUfunction {
+        match &self.kernel.ordinary {
+            None => self.kernel.raw,
+            // SAFETY: as the caller promises.
+            Some(ordinary) => unsafe { self.select(ordinary, grid, block, arguments) },
+        }
+    }
+
+    unsafe fn select(
+        &self,
+        ordinary: &Ordinary,
+        grid: GridSize,
+        block: BlockSize,
+        arguments: *const *mut c_void,
+    ) -> CUfunction {
+        let sizes = LaunchSizes {
+            block: [block.x, block.y, block.z],
+            grid: [grid.x, grid.y, grid.z],
+        };
+        let parameter = |index: usize, offset: usize, bytes: usize| {
+            let mut value = [0u8; 8];
+            // SAFETY: the argument has the size of the kernel's parameter, for which the condition
+            // was decoded.
+            unsafe {
+                let from = (*arguments.add(index))
+                    .cast_const()
+                    .cast::<u8>()
+                    .add(offset);
+                std::ptr::copy_nonoverlapping(from, value.as_mut_ptr(), bytes);
+            }
+            u64::from_le_bytes(value)
+        };
+        if !ordinary.condition.holds(&sizes, parameter) {
+            return self.kernel.raw;
+        }
+        // The entries have different numbers of registers.
+        let threads = [block.x, block.y, block.z].map(u64::from);
+        let most = ordinary.threads.get_or_init(|| {
+            let threads = self.attribute_of(ordinary.raw, FunctionAttribute::MaxThreadsPerBlock);
+            threads.map_or(0, |threads| threads.max(0) as u32)
+        });
+        match threads.iter().product::<u64>() <= u64::from(*most) {
+            true => ordinary.raw,
+            false => self.kernel.raw,
+        }
+    }
+}
