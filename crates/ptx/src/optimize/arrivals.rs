@@ -19,7 +19,7 @@ use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
 /// A block, and the index of one of its statements.
-type Place = (Id, usize);
+pub(super) type Place = (Id, usize);
 
 /// Simplifies the operations among the threads of a block. Returns the number of changes.
 pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
@@ -93,7 +93,7 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
 }
 
 /// Returns the predicates that compare a known 32-bit value with a constant.
-fn outcomes<'a>(
+pub(super) fn outcomes<'a>(
     single: &HashMap<&'a str, Instruction<'a>>,
     known: &HashMap<&'a str, Integer>,
 ) -> HashMap<&'a str, bool> {
@@ -113,16 +113,16 @@ fn outcomes<'a>(
 }
 
 /// A ballot in which all lanes take part, or a barrier that counts its threads.
-struct Count<'a> {
+pub(super) struct Count<'a> {
     /// The register with the mask or the number.
-    result: &'a str,
+    pub result: &'a str,
     /// The number of the barrier.
-    barrier: Option<Operand<'a>>,
+    pub barrier: Option<Operand<'a>>,
 }
 
 impl<'a> Count<'a> {
     /// Returns the count of a statement: a block that converts an integer to the predicate.
-    fn of(
+    pub fn of(
         statement: &Statement<'a>,
         single: &HashMap<&'a str, Instruction<'a>>,
     ) -> Option<Count<'a>> {

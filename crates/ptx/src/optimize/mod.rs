@@ -41,6 +41,7 @@ mod unroll;
 mod version;
 mod weaker;
 mod whole;
+mod whole_warps;
 
 use crate::hash::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -231,6 +232,7 @@ fn optimize_function<'a>(
         // Launches with a partial last row run the original.
         slow.clear();
     }
+    changed += whole_warps::version(&mut graph, names, &mut slow);
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);
