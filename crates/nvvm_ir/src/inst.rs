@@ -224,6 +224,10 @@ pub struct ParamAttrs {
     pub align: u64,
     /// `dereferenceable` in bytes, 0 if absent.
     pub dereferenceable: u64,
+    /// The size in bytes of the elements of the slice that begins at this address, or of the value
+    /// to which a kernel takes a reference; 0 if unknown. LLVM has no such attribute, so it is not
+    /// written.
+    pub element: u64,
     /// `byval` with this type: an aggregate that a kernel takes by value.
     pub byval: Option<Type>,
     /// For a kernel's `byval`: the parameter is not written, so its address may be taken without a

@@ -74,6 +74,7 @@ impl Exchange {
                 data.kernel = old.kernel.clone();
                 for (attrs, old) in data.param_attrs.iter_mut().zip(&old.param_attrs) {
                     attrs.grid_constant = old.grid_constant;
+                    attrs.element = old.element;
                 }
             }
         }

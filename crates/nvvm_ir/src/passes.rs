@@ -29,6 +29,7 @@ mod dead_functions;
 mod dead_globals;
 mod fold_null_tests;
 mod keep_strided_loops;
+mod load_elements;
 mod merge_branches;
 mod narrow_sums;
 mod parameters;
@@ -52,6 +53,7 @@ pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use fold_null_tests::fold_null_tests;
 pub use keep_strided_loops::keep_strided_loops;
+pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
@@ -155,6 +157,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_divergent_loops",
         about: "limits the unrolling of loops whose number of iterations differs between threads",
         run: unroll_divergent_loops,
+    },
+    Pass {
+        name: "load_elements",
+        about: "loads fields of an element where the first of them is loaded",
+        run: load_elements,
     },
     Pass {
         name: "align_accesses",

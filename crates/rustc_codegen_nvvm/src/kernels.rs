@@ -340,14 +340,14 @@ impl Signature {
             Passing::Scalar(ty) => {
                 self.types.push(ty);
                 self.attrs.push(match &arg.mode {
-                    PassMode::Direct(attrs) => guarantees(cx, attrs),
+                    PassMode::Direct(attrs) => guarantees(cx, attrs, arg.layout),
                     _ => ParamAttrs::default(),
                 });
             }
             Passing::Wide(a, b) => {
                 self.types.extend([a, b]);
                 self.attrs.push(match &arg.mode {
-                    PassMode::Pair(attrs, _) => guarantees(cx, attrs),
+                    PassMode::Pair(attrs, _) => guarantees(cx, attrs, arg.layout),
                     _ => ParamAttrs::default(),
                 });
                 self.attrs.push(ParamAttrs::default());
@@ -371,7 +371,18 @@ impl Signature {
 /// whole grid, and enable `ld.global.nc` among others. For an empty slice, `cust` passes an aligned
 /// address and not null. With the alignment, libnvvm combines loads of neighboring fields, whose own
 /// type may be smaller than the element's.
-fn guarantees(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
+fn guarantees<'tcx>(
+    cx: &CodegenCx<'tcx>,
+    attrs: &ArgAttributes,
+    layout: TyAndLayout<'tcx>,
+) -> ParamAttrs {
+    let element = match pointee(layout) {
+        Some(pointee) if cx.optimizes() => match *pointee.kind() {
+            ty::Slice(element) => cx.layout_of(element).size.bytes(),
+            _ => 0,
+        },
+        _ => 0,
+    };
     ParamAttrs {
         noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
         nonnull: cx.optimizes() && attrs.regular.contains(ArgAttribute::NonNull),
@@ -380,6 +391,7 @@ fn guarantees(cx: &CodegenCx<'_>, attrs: &ArgAttributes) -> ParamAttrs {
             Some(align) if cx.optimizes() => align.bytes(),
             _ => 0,
         },
+        element,
         ..ParamAttrs::default()
     }
 }

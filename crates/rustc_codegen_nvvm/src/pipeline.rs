@@ -396,6 +396,7 @@ fn finish_transform(
     }
     if optimizes {
         passes::unroll_divergent_loops(&mut module);
+        passes::load_elements(&mut module);
         passes::align_accesses(&mut module);
     }
     dumper.dump("legalized.ll", || {

@@ -45,13 +45,13 @@ pub fn align_accesses(module: &mut Module) {
 }
 
 /// How many of the low bits of each value of a function are certainly zero, up to [`ALL`].
-struct Zeros {
+pub(super) struct Zeros {
     zeros: HashMap<Value, u32>,
 }
 
 impl Zeros {
     /// Starts with all bits, and takes away until the instructions agree.
-    fn of(module: &Module, insts: &[Value]) -> Zeros {
+    pub(super) fn of(module: &Module, insts: &[Value]) -> Zeros {
         let mut zeros = Zeros {
             zeros: HashMap::with_capacity(insts.len()),
         };
@@ -69,7 +69,7 @@ impl Zeros {
         }
     }
 
-    fn get(&self, module: &Module, value: Value) -> u32 {
+    pub(super) fn get(&self, module: &Module, value: Value) -> u32 {
         let zeros = match &module.value(value).kind {
             ValueKind::Const(constant) => of_constant(module, constant),
             ValueKind::Param(func, index) => {

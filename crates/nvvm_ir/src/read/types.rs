@@ -159,7 +159,22 @@ impl Reader<'_> {
     /// the pointer points to, for the dialect where `byval` does not say it.
     pub(super) fn param_attrs(&mut self, pointee: Option<Type>) -> Result<ParamAttrs> {
         let mut attrs = ParamAttrs::default();
-        while let Tok::Word(word) = self.peek() {
+        loop {
+            // Tests have it; the writer does not.
+            if self.eat(Tok::Str("element")) {
+                self.punct('=')?;
+                let Tok::Str(size) = self.next() else {
+                    return self.expected("a string");
+                };
+                match size.parse() {
+                    Ok(size) => attrs.element = size,
+                    Err(_) => return self.expected("a size"),
+                }
+                continue;
+            }
+            let Tok::Word(word) = self.peek() else {
+                break;
+            };
             let flag = match word {
                 "zeroext" => &mut attrs.zeroext,
                 "signext" => &mut attrs.signext,

@@ -1,0 +1,149 @@
+; Fields of an element of a slice are loaded where the first of them is.
+; RUN: opt --passes=load_elements
+
+declare void @panic() noreturn
+
+; Each byte is loaded behind the check of the previous one.
+; CHECK-LABEL:
+define ptx_kernel void @joints(ptr noalias readonly align 4 "element"="4" %joints, ptr %out, i64 %i, i8 %len) {
+start:
+  %joint = getelementptr [4 x i8], ptr %joints, i64 %i
+  %a = load i8, ptr %joint, align 4
+  %p = icmp ult i8 %a, %len
+  br i1 %p, label %second, label %fails
+second:
+  %at1 = getelementptr i8, ptr %joint, i64 1
+  %b = load i8, ptr %at1, align 1
+  %q = icmp ult i8 %b, %len
+  br i1 %q, label %third, label %fails
+third:
+  %at3 = getelementptr i8, ptr %joint, i64 3
+  %d = load i8, ptr %at3, align 1
+  %sum = add i8 %b, %d
+  store i8 %sum, ptr %out, align 1
+  ret void
+fails:
+  call void @panic() noreturn
+  unreachable
+}
+
+; The last field is loaded before the loop, in which not every iteration reads it.
+; CHECK-LABEL:
+define ptx_kernel void @ray(ptr noalias readonly align 4 "element"="12" %rays, ptr %out, i64 %i, i64 %n) {
+start:
+  %ray = getelementptr [12 x i8], ptr %rays, i64 %i
+  %first = load float, ptr %ray, align 4
+  br label %header
+header:
+  %k = phi i64 [ 0, %start ], [ %next, %latch ]
+  %odd = and i64 %k, 1
+  %reads = icmp eq i64 %odd, 0
+  br i1 %reads, label %then, label %latch
+then:
+  %at = getelementptr i8, ptr %ray, i64 8
+  %last = load float, ptr %at, align 4
+  %sum = fadd float %first, %last
+  store float %sum, ptr %out, align 4
+  br label %latch
+latch:
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %header, label %end
+end:
+  ret void
+}
+
+; An iterator's pointer advances by whole elements.
+; CHECK-LABEL:
+define ptx_kernel void @iterator(ptr noalias readonly align 8 "element"="8" %from, ptr %out, ptr %end) {
+start:
+  br label %header
+header:
+  %at = phi ptr [ %from, %start ], [ %next, %latch ]
+  %a = load i32, ptr %at, align 8
+  %positive = icmp sgt i32 %a, 0
+  br i1 %positive, label %then, label %latch
+then:
+  %second = getelementptr i8, ptr %at, i64 4
+  %b = load i32, ptr %second, align 4
+  store i32 %b, ptr %out, align 4
+  br label %latch
+latch:
+  %next = getelementptr [8 x i8], ptr %at, i64 1
+  %more = icmp ne ptr %next, %end
+  br i1 %more, label %header, label %done
+done:
+  ret void
+}
+
+; A step that is not one of whole elements: the second number may be that of the next element.
+; CHECK-LABEL:
+define ptx_kernel void @other_stride(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+start:
+  %at = getelementptr [4 x i8], ptr %from, i64 %i
+  %a = load i32, ptr %at, align 4
+  br i1 %p, label %then, label %end
+then:
+  %second = getelementptr i8, ptr %at, i64 4
+  %b = load i32, ptr %second, align 4
+  %sum = add i32 %a, %b
+  store i32 %sum, ptr %out, align 4
+  br label %end
+end:
+  ret void
+}
+
+; The next element may be behind the end.
+; CHECK-LABEL:
+define ptx_kernel void @next_element(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+start:
+  %at = getelementptr [8 x i8], ptr %from, i64 %i
+  %second = getelementptr i8, ptr %at, i64 4
+  %a = load i32, ptr %second, align 4
+  br i1 %p, label %then, label %end
+then:
+  %third = getelementptr i8, ptr %at, i64 8
+  %b = load i32, ptr %third, align 8
+  %sum = add i32 %a, %b
+  store i32 %sum, ptr %out, align 4
+  br label %end
+end:
+  ret void
+}
+
+; Neither load dominates the other.
+; CHECK-LABEL:
+define ptx_kernel void @either(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+start:
+  %at = getelementptr [8 x i8], ptr %from, i64 %i
+  br i1 %p, label %then, label %otherwise
+then:
+  %a = load i32, ptr %at, align 8
+  store i32 %a, ptr %out, align 4
+  ret void
+otherwise:
+  %second = getelementptr i8, ptr %at, i64 4
+  %b = load i32, ptr %second, align 4
+  store i32 %b, ptr %out, align 4
+  ret void
+}
+
+; A slice that the kernel may write, and volatile loads.
+; CHECK-LABEL:
+define ptx_kernel void @others(ptr noalias align 8 "element"="8" %own, ptr noalias readonly align 8 "element"="8" %from, i1 %p) {
+start:
+  %a = load i32, ptr %own, align 8
+  %b = load i32, ptr %from, align 8
+  br i1 %p, label %then, label %end
+then:
+  store i32 %b, ptr %own, align 4
+  %at1 = getelementptr i8, ptr %own, i64 4
+  %c = load i32, ptr %at1, align 4
+  %at2 = getelementptr i8, ptr %from, i64 4
+  %d = load volatile i32, ptr %at2, align 4
+  %sum = add i32 %c, %d
+  store i32 %sum, ptr %own, align 4
+  br label %end
+end:
+  ret void
+}
