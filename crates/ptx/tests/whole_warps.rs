@@ -2,9 +2,14 @@
 
 use ptx::{Purpose, stack};
 
-/// Returns a kernel after the passes for speed. `step` is the end of the loop's body.
+/// Returns a kernel after the passes for speed.
 fn optimized(first: &str, step: &str) -> String {
-    let text = format!(
+    optimized_text(&kernel(first, step))
+}
+
+/// Returns a kernel with a loop. `first` and `step` are the start and the end of its body.
+fn kernel(first: &str, step: &str) -> String {
+    format!(
         "
         .version 8.7
         .target sm_90
@@ -52,12 +57,13 @@ fn optimized(first: &str, step: &str) -> String {
             st.global.u32 [%rd4], %r6;
             ret;
         }}"
-    );
+    )
+}
+
+fn optimized_text(text: &str) -> String {
     let options = stack::Options::default();
     let purpose = Purpose::Speed(ptx::Kernels::default());
-    let finished = ptx::finish(&text, &[], purpose, &options).unwrap();
-    let start = finished.text.find(".entry k").unwrap();
-    finished.text[start..].to_owned()
+    ptx::finish(text, &[], purpose, &options).unwrap().text
 }
 
 /// Returns whether a ballot precedes the loop.
@@ -104,8 +110,35 @@ fn loops_that_may_not_reach_the_ballot_stay() {
 }
 
 #[test]
-fn loops_with_barriers_and_calls_stay() {
+fn loops_with_barriers_calls_and_jump_tables_stay() {
     assert!(!is_copied(&optimized("", "barrier.sync 0;")));
     let call = "{ .param .b64 param0; st.param.b64 [param0], %rd1; call other, (param0); }";
     assert!(!is_copied(&optimized("", call)));
+    let table = "$targets: .branchtargets $first, $second;
+        and.b32 %r10, %r6, 1;
+        brx.idx %r10, $targets;
+        $first: add.s32 %r6, %r6, 1;
+        $second:";
+    assert!(!is_copied(&optimized("", table)));
+}
+
+#[test]
+fn parameters_of_functions_differ_between_threads() {
+    let function = kernel("", "").replace(".visible .entry", ".func");
+    let caller = "
+        .visible .entry caller(.param .u64 caller_param_0) {
+            .reg .b32 %r<2>;
+            .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [caller_param_0];
+            mov.u32 %r1, %tid.x;
+            {
+            .param .b64 param0;
+            .param .b32 param1;
+            st.param.b64 [param0], %rd1;
+            st.param.b32 [param1], %r1;
+            call k, (param0, param1);
+            }
+            ret;
+        }";
+    assert!(!is_copied(&optimized_text(&format!("{function}{caller}"))));
 }

@@ -232,7 +232,9 @@ fn optimize_function<'a>(
         // Launches with a partial last row run the original.
         slow.clear();
     }
-    changed += whole_warps::version(&mut graph, names, &mut slow);
+    if function.entry {
+        changed += whole_warps::version(&mut graph, names, &mut slow);
+    }
     changed += version::version(&mut graph, names, slices, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);

@@ -27,11 +27,14 @@ use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 /// The maximum number of instructions of a loop to copy.
 const LARGEST: usize = 1000;
 
+/// The maximum number of loops of a kernel to copy.
+const MOST: usize = 8;
+
 /// The operations among lanes that a loop may have. All lanes of a warp take the same branch, so
 /// they remain together.
 const AMONG_LANES: &[&str] = &["match", "redux", "shfl", "vote"];
 
-/// Gives loops with ballots copies for whole warps. Adds the blocks of the original loops to `slow`.
+/// Gives loops of a kernel with ballots copies for whole warps. Adds the blocks of the original loops to `slow`.
 /// Returns the number of loops.
 pub(super) fn version<'a>(
     graph: &mut Graph<'a>,
@@ -39,7 +42,9 @@ pub(super) fn version<'a>(
     slow: &mut HashSet<Id>,
 ) -> usize {
     let mut count = 0;
-    while let Some(found) = find(graph, slow) {
+    while count < MOST
+        && let Some(found) = find(graph, slow)
+    {
         version_one(graph, names, &found, slow);
         count += 1;
     }
@@ -137,7 +142,7 @@ fn is_first(
             instructions(statement, &mut |it| quiet &= !has_effect(it));
         }
     }
-    quiet && ends.iter().all(|&end| follows(end))
+    quiet && !ends.is_empty() && ends.iter().all(|&end| follows(end))
 }
 
 /// The instructions that write each register, with their blocks.
@@ -163,7 +168,8 @@ fn can_copy(graph: &Graph<'_>, each: &Loop<'_>) -> bool {
         size += 1;
         plain &= can_be_copied(it) || AMONG_LANES.contains(&it.opcode);
     });
-    plain && size <= LARGEST
+    let switches = |&id: &Id| matches!(graph.blocks[id].end, End::Switch(..));
+    plain && size <= LARGEST && !each.blocks.iter().any(switches)
 }
 
 /// Returns the blocks with which a loop ends, if all threads that run the loop together leave it in
