@@ -4,8 +4,7 @@
 declare void @panic() noreturn
 
 ; Each byte is loaded behind the check of the previous one.
-; CHECK-LABEL:
-define ptx_kernel void @joints(ptr noalias readonly align 4 "element"="4" %joints, ptr %out, i64 %i, i8 %len) {
+define void @joints(ptr noalias readonly align 4 "element"="4" %joints, ptr %out, i64 %i, i8 %len) {
 start:
   %joint = getelementptr [4 x i8], ptr %joints, i64 %i
   %a = load i8, ptr %joint, align 4
@@ -26,10 +25,32 @@ fails:
   call void @panic() noreturn
   unreachable
 }
+; CHECK-LABEL: define void @joints(ptr noalias readonly align 4 %joints, ptr %out, i64 %i, i8 %len) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %joint = getelementptr [4 x i8], ptr %joints, i64 %i
+; CHECK-NEXT:   %0 = getelementptr inbounds i8, ptr %joint, i64 0
+; CHECK-NEXT:   %1 = load <4 x i8>, ptr %0, align 4
+; CHECK-NEXT:   %a = extractelement <4 x i8> %1, i32 0
+; CHECK-NEXT:   %p = icmp ult i8 %a, %len
+; CHECK-NEXT:   br i1 %p, label %second, label %fails
+; CHECK-NEXT: second:
+; CHECK-NEXT:   %at1 = getelementptr i8, ptr %joint, i64 1
+; CHECK-NEXT:   %b = extractelement <4 x i8> %1, i32 1
+; CHECK-NEXT:   %q = icmp ult i8 %b, %len
+; CHECK-NEXT:   br i1 %q, label %third, label %fails
+; CHECK-NEXT: third:
+; CHECK-NEXT:   %at3 = getelementptr i8, ptr %joint, i64 3
+; CHECK-NEXT:   %d = extractelement <4 x i8> %1, i32 3
+; CHECK-NEXT:   %sum = add i8 %b, %d
+; CHECK-NEXT:   store i8 %sum, ptr %out, align 1
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: fails:
+; CHECK-NEXT:   call void @panic() noreturn
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: }
 
 ; The last field is loaded before the loop, in which not every iteration reads it.
-; CHECK-LABEL:
-define ptx_kernel void @ray(ptr noalias readonly align 4 "element"="12" %rays, ptr %out, i64 %i, i64 %n) {
+define void @ray(ptr noalias readonly align 4 "element"="12" %rays, ptr %out, i64 %i, i64 %n) {
 start:
   %ray = getelementptr [12 x i8], ptr %rays, i64 %i
   %first = load float, ptr %ray, align 4
@@ -52,10 +73,33 @@ latch:
 end:
   ret void
 }
+; CHECK-LABEL: define void @ray(ptr noalias readonly align 4 %rays, ptr %out, i64 %i, i64 %n) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %ray = getelementptr [12 x i8], ptr %rays, i64 %i
+; CHECK-NEXT:   %first = load float, ptr %ray, align 4
+; CHECK-NEXT:   %0 = getelementptr inbounds i8, ptr %ray, i64 8
+; CHECK-NEXT:   %last = load float, ptr %0, align 4
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %k = phi i64 [ 0, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %odd = and i64 %k, 1
+; CHECK-NEXT:   %reads = icmp eq i64 %odd, 0
+; CHECK-NEXT:   br i1 %reads, label %then, label %latch
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %at = getelementptr i8, ptr %ray, i64 8
+; CHECK-NEXT:   %sum = fadd float %first, %last
+; CHECK-NEXT:   store float %sum, ptr %out, align 4
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %next = add i64 %k, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, %n
+; CHECK-NEXT:   br i1 %more, label %header, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
 
 ; An iterator's pointer advances by whole elements.
-; CHECK-LABEL:
-define ptx_kernel void @iterator(ptr noalias readonly align 8 "element"="8" %from, ptr %out, ptr %end) {
+define void @iterator(ptr noalias readonly align 8 "element"="8" %from, ptr %out, ptr %end) {
 start:
   br label %header
 header:
@@ -75,27 +119,79 @@ latch:
 done:
   ret void
 }
+; CHECK-LABEL: define void @iterator(ptr noalias readonly align 8 %from, ptr %out, ptr %end) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %at = phi ptr [ %from, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %0 = getelementptr inbounds i8, ptr %at, i64 0
+; CHECK-NEXT:   %1 = load <2 x i32>, ptr %0, align 8
+; CHECK-NEXT:   %a = extractelement <2 x i32> %1, i32 0
+; CHECK-NEXT:   %positive = icmp sgt i32 %a, 0
+; CHECK-NEXT:   br i1 %positive, label %then, label %latch
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %second = getelementptr i8, ptr %at, i64 4
+; CHECK-NEXT:   %b = extractelement <2 x i32> %1, i32 1
+; CHECK-NEXT:   store i32 %b, ptr %out, align 4
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %next = getelementptr [8 x i8], ptr %at, i64 1
+; CHECK-NEXT:   %more = icmp ne ptr %next, %end
+; CHECK-NEXT:   br i1 %more, label %header, label %done
+; CHECK-NEXT: done:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
 
 ; A step that is not one of whole elements: the second number may be that of the next element.
-; CHECK-LABEL:
-define ptx_kernel void @other_stride(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+define void @other_stride(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i64 %n) {
 start:
   %at = getelementptr [4 x i8], ptr %from, i64 %i
   %a = load i32, ptr %at, align 4
-  br i1 %p, label %then, label %end
+  br label %header
+header:
+  %k = phi i64 [ 0, %start ], [ %next, %latch ]
+  %odd = and i64 %k, 1
+  %reads = icmp eq i64 %odd, 0
+  br i1 %reads, label %then, label %latch
 then:
   %second = getelementptr i8, ptr %at, i64 4
   %b = load i32, ptr %second, align 4
   %sum = add i32 %a, %b
   store i32 %sum, ptr %out, align 4
-  br label %end
+  br label %latch
+latch:
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %header, label %end
 end:
   ret void
 }
+; CHECK-LABEL: define void @other_stride(ptr noalias readonly align 8 %from, ptr %out, i64 %i, i64 %n) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %at = getelementptr [4 x i8], ptr %from, i64 %i
+; CHECK-NEXT:   %a = load i32, ptr %at, align 4
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %k = phi i64 [ 0, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %odd = and i64 %k, 1
+; CHECK-NEXT:   %reads = icmp eq i64 %odd, 0
+; CHECK-NEXT:   br i1 %reads, label %then, label %latch
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %second = getelementptr i8, ptr %at, i64 4
+; CHECK-NEXT:   %b = load i32, ptr %second, align 4
+; CHECK-NEXT:   %sum = add i32 %a, %b
+; CHECK-NEXT:   store i32 %sum, ptr %out, align 4
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %next = add i64 %k, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, %n
+; CHECK-NEXT:   br i1 %more, label %header, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
 
 ; The next element may be behind the end.
-; CHECK-LABEL:
-define ptx_kernel void @next_element(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+define void @next_element(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
 start:
   %at = getelementptr [8 x i8], ptr %from, i64 %i
   %second = getelementptr i8, ptr %at, i64 4
@@ -110,10 +206,24 @@ then:
 end:
   ret void
 }
+; CHECK-LABEL: define void @next_element(ptr noalias readonly align 8 %from, ptr %out, i64 %i, i1 %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %at = getelementptr [8 x i8], ptr %from, i64 %i
+; CHECK-NEXT:   %second = getelementptr i8, ptr %at, i64 4
+; CHECK-NEXT:   %a = load i32, ptr %second, align 4
+; CHECK-NEXT:   br i1 %p, label %then, label %end
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %third = getelementptr i8, ptr %at, i64 8
+; CHECK-NEXT:   %b = load i32, ptr %third, align 8
+; CHECK-NEXT:   %sum = add i32 %a, %b
+; CHECK-NEXT:   store i32 %sum, ptr %out, align 4
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
 
 ; Neither load dominates the other.
-; CHECK-LABEL:
-define ptx_kernel void @either(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
+define void @either(ptr noalias readonly align 8 "element"="8" %from, ptr %out, i64 %i, i1 %p) {
 start:
   %at = getelementptr [8 x i8], ptr %from, i64 %i
   br i1 %p, label %then, label %otherwise
@@ -127,10 +237,23 @@ otherwise:
   store i32 %b, ptr %out, align 4
   ret void
 }
+; CHECK-LABEL: define void @either(ptr noalias readonly align 8 %from, ptr %out, i64 %i, i1 %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %at = getelementptr [8 x i8], ptr %from, i64 %i
+; CHECK-NEXT:   br i1 %p, label %then, label %otherwise
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %a = load i32, ptr %at, align 8
+; CHECK-NEXT:   store i32 %a, ptr %out, align 4
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: otherwise:
+; CHECK-NEXT:   %second = getelementptr i8, ptr %at, i64 4
+; CHECK-NEXT:   %b = load i32, ptr %second, align 4
+; CHECK-NEXT:   store i32 %b, ptr %out, align 4
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
 
 ; A slice that the kernel may write, and volatile loads.
-; CHECK-LABEL:
-define ptx_kernel void @others(ptr noalias align 8 "element"="8" %own, ptr noalias readonly align 8 "element"="8" %from, i1 %p) {
+define void @others(ptr noalias align 8 "element"="8" %own, ptr noalias readonly align 8 "element"="8" %from, i1 %p) {
 start:
   %a = load i32, ptr %own, align 8
   %b = load i32, ptr %from, align 8
@@ -147,3 +270,20 @@ then:
 end:
   ret void
 }
+; CHECK-LABEL: define void @others(ptr noalias align 8 %own, ptr noalias readonly align 8 %from, i1 %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %a = load i32, ptr %own, align 8
+; CHECK-NEXT:   %b = load i32, ptr %from, align 8
+; CHECK-NEXT:   br i1 %p, label %then, label %end
+; CHECK-NEXT: then:
+; CHECK-NEXT:   store i32 %b, ptr %own, align 4
+; CHECK-NEXT:   %at1 = getelementptr i8, ptr %own, i64 4
+; CHECK-NEXT:   %c = load i32, ptr %at1, align 4
+; CHECK-NEXT:   %at2 = getelementptr i8, ptr %from, i64 4
+; CHECK-NEXT:   %d = load volatile i32, ptr %at2, align 4
+; CHECK-NEXT:   %sum = add i32 %c, %d
+; CHECK-NEXT:   store i32 %sum, ptr %own, align 4
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }

@@ -94,7 +94,7 @@ type Elements = BTreeMap<(Value, i64), Vec<Load>>;
 fn elements(module: &Module, func: Func) -> Elements {
     let data = module.func(func);
     let mut elements = Elements::new();
-    if data.kernel.is_none() || data.param_attrs.iter().all(|attrs| attrs.element == 0) {
+    if data.param_attrs.iter().all(|attrs| attrs.element == 0) {
         return elements;
     }
     let insts: Vec<Value> = (data.blocks.iter())
