@@ -135,7 +135,7 @@ fn elements(module: &Module, func: Func) -> Elements {
             let offset_in_segment = offset.rem_euclid(bytes as i64);
             let begin = offset - offset_in_segment;
             let fits = bytes >= 2 * size
-                && offset_in_segment as u64 % size == 0
+                && (offset_in_segment as u64).is_multiple_of(size)
                 && begin >= start
                 && begin + bytes as i64 <= start + element;
             let segment = fits.then_some(Segment {
