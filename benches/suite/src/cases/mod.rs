@@ -16,12 +16,15 @@ mod graphs;
 mod grids;
 mod hashing;
 mod images;
+mod imaging;
 mod inference;
+mod layers;
 mod learning;
 mod particles;
 mod physics;
 mod programs;
 mod scan;
+mod scenes;
 mod signals;
 mod solvers;
 mod sparse;
@@ -148,4 +151,16 @@ pub const ALL: &[(&str, Make)] = &[
     ("fdtd3d", fields::fdtd3d),
     ("xxhash64", hashing::xxhash64),
     ("prime_sieve", compute::prime_sieve),
+    ("depthwise3x3", layers::depthwise3x3),
+    ("im2col", layers::im2col),
+    ("group_norm", layers::group_norm),
+    ("rope", layers::rope),
+    ("top_p", layers::top_p),
+    ("sobel", imaging::sobel),
+    ("box_rows", imaging::box_rows),
+    ("yuv_to_rgb", imaging::yuv_to_rgb),
+    ("resize_bicubic", imaging::resize_bicubic),
+    ("warp_spline", imaging::warp_spline),
+    ("unite_pixels", imaging::unite_pixels),
+    ("ray_march", scenes::ray_march),
 ];
