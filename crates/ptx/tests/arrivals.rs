@@ -169,6 +169,114 @@ fn threads_that_may_have_exited_are_counted() {
     assert_eq!(counted(steps, "ret;"), [0, 0, 1]);
 }
 
+/// Returns the numbers of a kernel with a ballot and a count in a loop that ends if `%p3` is false.
+fn counted_in_loop(before: &str, end: &str) -> [usize; 3] {
+    let before = format!("{before} mov.u32 %r10, 0; $again:");
+    let after = format!("add.s32 %r10, %r10, 1; {end} @%p3 bra $again; ret;");
+    counted(&before, &after)
+}
+
+#[test]
+fn counts_in_loops_are_constants() {
+    // All threads have the same number of iterations.
+    assert_eq!(counted_in_loop("", "setp.lt.u32 %p3, %r10, 9;"), [0, 0, 1]);
+    let of_block = "setp.lt.u32 %p3, %r10, %r2;";
+    assert_eq!(counted_in_loop("", of_block), [0, 0, 1]);
+    let before = "mov.u32 %r11, 0; $outer: mov.u32 %r10, 0; $again:";
+    let after = "
+        add.s32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, %r11; @%p3 bra $again;
+        add.s32 %r11, %r11, 1; setp.lt.u32 %p4, %r11, %r2; @%p4 bra $outer; ret;";
+    assert_eq!(counted(before, after), [0, 0, 1]);
+    // Threads leave an inner loop at different times, and meet again.
+    let inner = "
+        mov.u32 %r11, %r1;
+        $inner:
+        add.s32 %r11, %r11, 32;
+        setp.lt.u32 %p4, %r11, %r9;
+        @%p4 bra $inner;
+        setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", inner), [0, 0, 1]);
+    // The whole block leaves.
+    let leaves = "
+        setp.gt.u32 %p4, %r10, %r2; @%p4 bra $leave;
+        setp.lt.u32 %p3, %r10, 9; @%p3 bra $again;
+        $leave: ret;
+        setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", leaves), [0, 0, 1]);
+}
+
+/// Two reductions, each with code for exited threads that waits.
+fn reductions() -> String {
+    let first = COUNT.replace("[%rd5], 2;", "[%rd5], 2; barrier.sync 1; barrier.sync 1;");
+    let second = first.replace("%r6", "%r12").replace("%p2", "%p5");
+    let second = second.replace("$all", "$both");
+    first + &second
+}
+
+#[test]
+fn code_for_exited_threads_does_not_run() {
+    let loops = "add.s32 %r10, %r10, 1; setp.lt.u32 %p3, %r10, 9; @%p3 bra $again; ret;";
+    let body = format!("mov.u32 %r10, 0; $again: {}{loops}", reductions());
+    let text = optimized(BLOCK, &body);
+    assert_eq!(waits(&text), [0, 0, 2], "{text}");
+    // Threads exit behind the second count, so they miss in the next iteration.
+    let exit = "setp.lt.u32 %p4, %r1, 7; @%p4 bra $on; ret; $on:";
+    let text = optimized(BLOCK, &body.replace(loops, &format!("{exit}{loops}")));
+    assert_eq!(waits(&text), [0, 2, 4], "{text}");
+    // The first count is one of all threads, but the second one is not.
+    let body = reductions().replacen("$all:", &format!("$all: {exit}"), 1) + "ret;";
+    let text = optimized(BLOCK, &body);
+    assert_eq!(waits(&text), [0, 1, 3], "{text}");
+}
+
+#[test]
+fn threads_that_may_have_left_a_loop_are_counted() {
+    // The number of iterations differs among threads.
+    let by_thread = "setp.lt.u32 %p3, %r10, %r1;";
+    assert_eq!(counted_in_loop("", by_thread), [1, 1, 0]);
+    let loaded = "ld.shared.u32 %r11, [slots]; setp.lt.u32 %p3, %r10, %r11;";
+    assert_eq!(counted_in_loop("", loaded), [1, 1, 0]);
+    let unwritten = "setp.lt.u32 %p3, %r10, %r18;";
+    assert_eq!(counted_in_loop("", unwritten), [1, 1, 0]);
+    assert_eq!(counted_in_loop("", ""), [1, 1, 0]);
+    // A counter has more steps in some threads.
+    let steps = "
+        setp.lt.u32 %p4, %r1, 32; @%p4 bra $less;
+        add.s32 %r10, %r10, 1;
+        $less: setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", steps), [1, 1, 0]);
+    let guarded = "setp.lt.u32 %p4, %r1, 32; @%p4 mov.u32 %r10, 9; setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", guarded), [1, 1, 0]);
+    let step = "mov.u32 %r12, 1; setp.lt.u32 %p4, %r1, 32; selp.b32 %r12, 2, 1, %p4;";
+    let steps = "add.s32 %r10, %r10, %r12; setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop(step, steps), [1, 1, 0]);
+    // Some threads leave the kernel in an iteration, before or behind the count.
+    let exits = "
+        setp.gt.u32 %p4, %r1, %r10; @%p4 bra $on; ret; $on:
+        setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", exits), [1, 1, 0]);
+    let panics = "
+        setp.gt.u32 %p4, %r1, %r10; @%p4 bra $on;
+        { .param .b64 a; st.param.b64 [a], %rd3; call.uni __cuda_std_panic_bounds_check, (a); }
+        $on: setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", panics), [1, 1, 0]);
+    let calls = "call.uni unknown, (); setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", calls), [1, 1, 0]);
+    // Some threads skip the rest of an iteration.
+    let skips = "
+        setp.lt.u32 %p3, %r10, 9;
+        setp.gt.u32 %p4, %r1, %r10; @%p4 bra $again;
+        setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", skips), [1, 1, 0]);
+    // Another instruction waits at the same barrier, in some threads.
+    let waits = "
+        setp.lt.u32 %p4, %r1, 32; @%p4 bra $on; barrier.sync 1; $on:
+        setp.lt.u32 %p3, %r10, 9;";
+    assert_eq!(counted_in_loop("", waits), [0, 1, 1]);
+    let other = waits.replace("barrier.sync 1", "barrier.sync 2");
+    assert_eq!(counted_in_loop("", &other), [0, 0, 2]);
+}
+
 #[test]
 fn barriers_that_warps_reach_at_different_places_count() {
     let wait = |count: &str| {

@@ -8,13 +8,12 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::algo::dominators::simple_fast;
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
-use super::sink::dominators;
 use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
@@ -44,30 +43,45 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
     if threads == 0 {
         return 0;
     }
-    let paths = Paths::new(graph);
-    let mut folded = Vec::new();
+    let single = single_definitions(graph);
+    let mut counts = Vec::new();
     for &id in &graph.order {
         for (index, statement) in graph.blocks[id].body.iter().enumerate() {
-            if let Some(count) = Count::of(statement, &paths.single)
+            if let Some(count) = Count::of(statement, &single)
                 && (count.barrier.is_some() || threads.is_multiple_of(32))
-                && paths.is_reached_by_all((id, index))
-                && (count.barrier.as_ref()).is_none_or(|it| paths.counts_here((id, index), it))
             {
-                folded.push(((id, index), count));
+                counts.push(((id, index), count));
             }
         }
     }
-    let mut known = HashMap::default();
-    for (_, count) in &folded {
-        let value = match count.barrier {
-            Some(_) => Integer::unsigned(threads),
-            None => Integer::signed(-1),
-        };
-        known.insert(count.result, value);
-    }
-    let outcomes = outcomes(&paths.single, &known);
-    let changed = folded.len();
-    for ((id, index), count) in folded.into_iter().rev() {
+    // The code for exited threads has barriers, too, but does not run if all counts are constants.
+    // By induction over the counts: until one differs, all threads run this copy without that code.
+    let (known, outcomes) = loop {
+        let mut known = HashMap::default();
+        for (_, count) in &counts {
+            let value = match count.barrier {
+                Some(_) => Integer::unsigned(threads),
+                None => Integer::signed(-1),
+            };
+            known.insert(count.result, value);
+        }
+        let outcomes = outcomes(&single, &known);
+        let mut copy = graph.clone();
+        settle(&mut copy, &outcomes);
+        copy.remove_unreachable();
+        let paths = Paths::new(&copy);
+        let before = counts.len();
+        counts.retain(|(place, count)| {
+            copy.order.contains(&place.0)
+                && paths.is_reached_by_all(*place)
+                && (count.barrier.as_ref()).is_none_or(|it| paths.counts_here(*place, it))
+        });
+        if counts.len() == before {
+            break (known, outcomes);
+        }
+    };
+    let changed = counts.len();
+    for ((id, index), count) in counts.into_iter().rev() {
         let value = Operand::Integer(known[count.result]);
         let result = Operand::Name(count.result);
         let mut statements = vec![instruction("mov", &["b32"], vec![result, value])];
@@ -77,19 +91,29 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         let body = &mut graph.blocks[id].body;
         body.splice(index..=index, statements);
     }
-    for block in &mut graph.blocks {
-        if let End::Branch(guard, _, to, otherwise) = block.end
-            && let Some(&outcome) = outcomes.get(guard.register)
-        {
-            let target = if outcome != guard.negated {
-                to
-            } else {
-                otherwise
-            };
-            block.end = End::Jump(target, false);
-        }
-    }
+    settle(graph, &outcomes);
     changed
+}
+
+/// Removes the branches whose outcome is known.
+fn settle<'a>(graph: &mut Graph<'a>, outcomes: &HashMap<&'a str, bool>) {
+    for id in graph.order.clone() {
+        graph.settle(id, outcomes);
+    }
+}
+
+/// Returns the instructions that are the only ones to write their result.
+fn single_definitions<'a>(graph: &Graph<'a>) -> HashMap<&'a str, Instruction<'a>> {
+    let mut all = HashMap::<&'a str, Option<Instruction<'a>>>::default();
+    graph.visit(graph.order.iter().copied(), &mut |it| {
+        results(it, &mut |name| {
+            let first = !all.contains_key(name);
+            all.insert(name, first.then(|| it.clone()));
+        });
+    });
+    (all.into_iter())
+        .filter_map(|(name, it)| Some((name, it?)))
+        .collect()
 }
 
 /// Returns the predicates that compare a known 32-bit value with a constant.
@@ -208,7 +232,8 @@ fn redundant_barrier(graph: &Graph<'_>) -> Option<Place> {
             Statement::Instruction(it) if it.modifiers.first() == Some(&"sync") => {
                 let place = (id, index);
                 barrier(it).is_some_and(|number| {
-                    paths.is_reached_by_all(place)
+                    !paths.repeated.contains(&id)
+                        && paths.is_reached_by_all(place)
                         && (paths.is_redundant_first(place, number)
                             || paths.is_redundant_last(place, number))
                 })
@@ -274,32 +299,23 @@ enum Step {
 /// The paths through a kernel.
 struct Paths<'g, 'a> {
     graph: &'g Graph<'a>,
-    /// The instructions that are the only ones to write their result.
-    single: HashMap<&'a str, Instruction<'a>>,
     /// The predecessors of each block.
     predecessors: Vec<Vec<Id>>,
     /// The blocks on cycles.
     repeated: HashSet<Id>,
-    /// The blocks that end in a branch that all threads of the block take to the same target.
-    uniform: HashSet<Id>,
-    /// Those of `uniform` that either all threads of the block reach or none.
-    together: HashSet<Id>,
-    dominators: Dominators<Id>,
+    /// The blocks that some threads of the block execute more often than others.
+    divergent: HashSet<Id>,
 }
 
 impl<'g, 'a> Paths<'g, 'a> {
     fn new(graph: &'g Graph<'a>) -> Paths<'g, 'a> {
         let mut paths = Paths {
             graph,
-            single: HashMap::default(),
             predecessors: graph.predecessors(),
             repeated: HashSet::default(),
-            uniform: HashSet::default(),
-            together: HashSet::default(),
-            dominators: dominators(graph),
+            divergent: HashSet::default(),
         };
         let mut flow = DiGraphMap::<Id, ()>::new();
-        let mut writers = HashMap::<&str, (u32, Id)>::default();
         for &id in &graph.order {
             for to in graph.blocks[id].end.targets() {
                 flow.add_edge(id, to, ());
@@ -307,162 +323,48 @@ impl<'g, 'a> Paths<'g, 'a> {
                     paths.repeated.insert(id);
                 }
             }
-            for statement in &graph.blocks[id].body {
-                instructions(statement, &mut |it| {
-                    results(it, &mut |name| {
-                        let writer = writers.entry(name).or_insert((0, id));
-                        writer.0 += 1;
-                        paths.single.insert(name, it.clone());
-                    });
-                });
-            }
         }
         for component in tarjan_scc(&flow) {
             if component.len() > 1 {
                 paths.repeated.extend(component);
             }
         }
-        paths.single.retain(|name, _| writers[name].0 == 1);
-        let mut known = HashMap::default();
-        for &id in &graph.order {
-            if let End::Branch(guard, ..) = &graph.blocks[id].end
-                && !paths.repeated.contains(&id)
-                && paths.is_uniform(guard.register, &writers, &mut known)
-            {
-                paths.uniform.insert(id);
-            }
-        }
-        let divergent = paths.divergent();
-        paths.together = &paths.uniform - &divergent;
+        paths.divergent = Divergence::new(graph).blocks;
         paths
     }
 
-    /// Returns the blocks that some threads of the block may reach and others not: those that depend
-    /// on a branch that is not uniform, or that only some threads reach.
-    fn divergent(&self) -> HashSet<Id> {
-        let graph = self.graph;
-        // Paths backward, from one end of the kernel.
-        let end = Id::MAX;
-        let mut back = DiGraphMap::<Id, ()>::new();
-        back.add_node(end);
-        for &id in &graph.order {
-            let targets = graph.blocks[id].end.targets();
-            if targets.is_empty() {
-                back.add_edge(end, id, ());
-            }
-            for to in targets {
-                back.add_edge(to, id, ());
-            }
-        }
-        let after = simple_fast(&back, end);
-        let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
-        let mut divergent: HashSet<Id> = (graph.order.iter().copied())
-            .filter(in_endless_loop)
-            .collect();
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &id in &graph.order {
-                if self.uniform.contains(&id) && !divergent.contains(&id) {
-                    continue;
-                }
-                let targets = graph.blocks[id].end.targets();
-                if targets.len() < 2 {
-                    continue;
-                }
-                // All threads that reach the branch reach the first block that follows on all paths.
-                let join = after.immediate_dominator(id);
-                for to in targets {
-                    let mut next = Some(to);
-                    while let Some(id) = next.filter(|_| next != join) {
-                        changed |= divergent.insert(id);
-                        next = after.immediate_dominator(id);
-                    }
-                }
-            }
-        }
-        divergent
-    }
-
-    /// Returns whether a name has the same value in all threads of the block.
-    fn is_uniform(
-        &self,
-        name: &'a str,
-        writers: &HashMap<&str, (u32, Id)>,
-        known: &mut HashMap<&'a str, bool>,
-    ) -> bool {
-        if let Some(&known) = known.get(name) {
-            return known;
-        }
-        // For registers that depend on themselves.
-        known.insert(name, false);
-        let uniform = match (self.single.get(name), writers.get(name)) {
-            (Some(it), Some((_, block))) => {
-                let mut uniform = (is_pure(it) || is_parameter(it)) && it.guard.is_none();
-                uniform &= !self.repeated.contains(block);
-                let mut names = Vec::new();
-                sources(it, &mut |name| names.push(name));
-                uniform && (names.into_iter()).all(|name| self.is_uniform(name, writers, known))
-            }
-            (None, None) => {
-                let of_grid = ["%ctaid.", "%nctaid.", "%ntid."];
-                // Other names are those of parameters and variables.
-                let register = name.starts_with('%') || self.graph.type_of(name).is_some();
-                !register || of_grid.iter().any(|special| name.starts_with(special))
-            }
-            _ => false,
-        };
-        known.insert(name, uniform);
-        uniform
-    }
-
-    /// Returns the blocks that run before `id` or instead of it in a launch in which a thread of the
-    /// block reaches `id`.
-    fn before(&self, id: Id) -> HashSet<Id> {
+    /// Returns the statements that may run before a place, by block.
+    fn before(&self, (id, index): Place) -> Vec<(Id, &'g [Statement<'a>])> {
         let mut leads = HashSet::from_iter([id]);
         let mut left = vec![id];
         while let Some(id) = left.pop() {
             left.extend(self.predecessors[id].iter().filter(|&&id| leads.insert(id)));
         }
-        // All threads that reach a uniform branch take it to the same target. A thread that reaches
-        // `id` reaches it, too, if it always precedes `id`, or if all threads reach it or none.
-        let dominators = self.dominators.dominators(id).into_iter().flatten();
-        let preceding: HashSet<Id> = dominators.filter(|id| self.uniform.contains(id)).collect();
-        let takes_same = |id: &Id| self.together.contains(id) || preceding.contains(id);
-        let mut left = vec![self.graph.order[0]];
-        let mut before = HashSet::default();
-        while let Some(each) = left.pop() {
-            if each == id || !before.insert(each) {
-                continue;
+        let statements = |each: Id| {
+            let body = &self.graph.blocks[each].body[..];
+            match each == id && !self.repeated.contains(&id) {
+                true => &body[..index],
+                false => body,
             }
-            let mut targets = self.graph.blocks[each].end.targets();
-            // A thread that has passed by `id` may take such a branch behind it.
-            if leads.contains(&each) && takes_same(&each) {
-                targets.retain(|to| leads.contains(to));
-            }
-            left.extend(targets);
-        }
-        before
+        };
+        leads.into_iter().map(|id| (id, statements(id))).collect()
     }
 
-    /// Returns the instructions that run before a place or instead of it.
-    fn instructions_before(&self, (id, index): Place) -> Vec<&'g Instruction<'a>> {
-        let graph = self.graph;
+    /// Returns the instructions that may run before a place.
+    fn instructions_before(&self, place: Place) -> Vec<&'g Instruction<'a>> {
         let mut all = Vec::new();
-        graph.visit(self.before(id), &mut |it| all.push(it));
-        for statement in &graph.blocks[id].body[..index] {
+        for statement in self.before(place).into_iter().flat_map(|(_, it)| it) {
             instructions(statement, &mut |it| all.push(it));
         }
         all
     }
 
-    /// Returns whether all threads of a block execute the statement, once, and before the first of
-    /// them exits.
+    /// Returns whether all threads of a block execute the statement, equally often, and before the
+    /// first of them exits. If only some threads could reach an exit before, the statement's block
+    /// would be divergent.
     fn is_reached_by_all(&self, place: Place) -> bool {
-        let ends = |id: Id| matches!(self.graph.blocks[id].end, End::Leave(_) | End::Never);
         let leaves = |it: &Instruction<'_>| matches!(it.opcode, "call" | "exit" | "ret" | "trap");
-        !self.repeated.contains(&place.0)
-            && !self.before(place.0).into_iter().any(ends)
+        !self.divergent.contains(&place.0)
             && !self.instructions_before(place).into_iter().any(leaves)
     }
 
@@ -510,13 +412,12 @@ impl<'g, 'a> Paths<'g, 'a> {
     /// Returns whether all threads of the block that arrive at a barrier do so at this place, which
     /// all threads reach. If one warp waited at another instruction before, and the others do after
     /// this one, each instruction would count the threads of some warps.
-    fn counts_here(&self, (id, index): Place, barrier: &Operand<'a>) -> bool {
+    fn counts_here(&self, place: Place, barrier: &Operand<'a>) -> bool {
         let &Operand::Integer(Integer { bits: number, .. }) = barrier else {
             return false;
         };
-        let mut before = self.before(id).into_iter();
-        before.all(|id| self.waits_together_in(id, usize::MAX, number))
-            && self.waits_together_in(id, index, number)
+        let mut before = self.before(place).into_iter();
+        before.all(|(id, statements)| self.waits_together_in(id, statements.len(), number))
     }
 
     /// Returns whether all threads reach each instruction among the first `count` statements of a
@@ -579,5 +480,106 @@ impl<'g, 'a> Paths<'g, 'a> {
             left.extend(new.map(|id| (id, &graph.blocks[id].body[..])));
         }
         true
+    }
+}
+
+/// The registers that differ among the threads of a block, and the blocks that some threads execute
+/// more often than others. All threads execute the other blocks in the same order, so a register
+/// whose writers are in these blocks has the same value in all threads.
+struct Divergence<'a> {
+    registers: HashSet<&'a str>,
+    blocks: HashSet<Id>,
+}
+
+impl<'a> Divergence<'a> {
+    /// Computes the divergence. Registers that are not written are those of parameters, variables
+    /// and the hardware.
+    fn new(graph: &Graph<'a>) -> Divergence<'a> {
+        let mut written = HashSet::default();
+        graph.visit(graph.order.iter().copied(), &mut |it| {
+            results(it, &mut |name| _ = written.insert(name));
+        });
+        // Paths backward, from one end of the kernel.
+        let end = Id::MAX;
+        let mut back = DiGraphMap::<Id, ()>::new();
+        back.add_node(end);
+        for &id in &graph.order {
+            let targets = graph.blocks[id].end.targets();
+            if targets.is_empty() {
+                back.add_edge(end, id, ());
+            }
+            for to in targets {
+                back.add_edge(to, id, ());
+            }
+        }
+        let after = simple_fast(&back, end);
+        let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
+        let mut divergence = Divergence {
+            registers: HashSet::default(),
+            blocks: (graph.order.iter().copied())
+                .filter(in_endless_loop)
+                .collect(),
+        };
+        let differs_at_start = |name: &str| {
+            let of_grid = ["%ctaid.", "%nctaid.", "%ntid."];
+            let register = name.starts_with('%') || graph.type_of(name).is_some();
+            register && !written.contains(name) && !of_grid.iter().any(|it| name.starts_with(it))
+        };
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for &id in &graph.order {
+                let diverges = divergence.blocks.contains(&id);
+                for statement in &graph.blocks[id].body {
+                    let mut differs = true;
+                    if let Statement::Instruction(it) = statement
+                        && !diverges
+                        && (is_pure(it) || is_parameter(it))
+                    {
+                        differs = false;
+                        sources(it, &mut |name| {
+                            differs |= differs_at_start(name);
+                            differs |= divergence.registers.contains(name);
+                        });
+                    }
+                    if differs {
+                        instructions(statement, &mut |it| {
+                            results(it, &mut |name| {
+                                changed |= divergence.registers.insert(name);
+                            });
+                        });
+                    }
+                }
+                let branch = &graph.blocks[id].end;
+                branch.sources(&mut |name| {
+                    if differs_at_start(name) {
+                        divergence.registers.insert(name);
+                    }
+                });
+                let targets = branch.targets();
+                if targets.len() < 2 || !diverges && divergence.is_uniform(branch) {
+                    continue;
+                }
+                // All threads that reach the branch reach the first block that follows on all paths.
+                let join = after.immediate_dominator(id);
+                for to in targets {
+                    let mut next = Some(to);
+                    while let Some(id) = next.filter(|_| next != join) {
+                        changed |= divergence.blocks.insert(id);
+                        next = after.immediate_dominator(id);
+                    }
+                }
+            }
+        }
+        divergence
+    }
+
+    /// Returns whether all threads that reach the end of a block at the same time take the same
+    /// branch.
+    fn is_uniform(&self, end: &End<'a>) -> bool {
+        match end {
+            End::Branch(guard, ..) => !self.registers.contains(guard.register),
+            _ => false,
+        }
     }
 }
