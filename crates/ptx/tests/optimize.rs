@@ -1097,6 +1097,44 @@ fn divisions_have_32_bits() {
 }
 
 #[test]
+fn products_of_extents_do_not_overflow() {
+    // The number of branches of a copy that tests whether a product of the length has 64 bits.
+    let branches = |factor: &str| {
+        let copy = copy_of(&format!(
+            "ld.global.u64 %a7, [%from];
+             mul.hi.u64 %a5, %len, {factor}; setp.ne.s64 %p3, %a5, 0; @%p3 bra $next;
+             mul.lo.s64 %c0, %i, %len; {} st.global.u64 [%to], %a7;",
+            access(0)
+        ));
+        copy.matches("bra").count()
+    };
+    let settled = branches("%count");
+    assert_eq!(branches("1000"), settled);
+    // Other numbers may be large, as signed ones are.
+    assert_eq!(branches("%a7"), settled + 1);
+    assert_eq!(branches("-1000"), settled + 1);
+}
+
+#[test]
+fn limits_are_not_negative() {
+    // The number of branches of a copy that compares the predecessor of the length, which is a
+    // limit, as in `i.clamp(0, len - 1)` with signed numbers.
+    let branches = |comparison: &str| {
+        let copy = copy_of(&format!(
+            "add.s64 %a5, %len, -1; setp.{comparison}; @!%p3 bra $next;
+             min.s64 %a6, %i, %a5; mul.lo.s64 %c0, %a6, %len; {} st.global.u64 [%to], %a6;",
+            access(0)
+        ));
+        assert!(copy.contains("min."), "{copy}");
+        copy.matches("bra").count()
+    };
+    let settled = branches("gt.s64 %p3, %a5, -1");
+    assert_eq!(branches("ge.s64 %p3, %a5, 0"), settled);
+    assert_eq!(branches("gt.s64 %p3, %a5, 5"), settled + 1);
+    assert_eq!(branches("lt.s64 %p3, %a5, 5"), settled + 1);
+}
+
+#[test]
 fn remainders_of_neighbors_need_no_division() {
     let copy = |dividend: &str, divisor: &str| {
         let element = format!(

@@ -1298,19 +1298,21 @@ impl<'a> Facts<'a> {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 Some((a.0.checked_mul(b.0)?, a.1.checked_mul(b.1)?))
             }
-            // The quotient of a division by a constant, before it is shifted.
-            ("mul", ["hi", "u64"]) => match it.operands.get(2) {
-                Some(Operand::Integer(factor)) => {
-                    let (low, high) = nonnegative(operand(1)?)?;
-                    // Where code is unreachable, the upper end may be below the lower one.
-                    let high_half = |a: i64| {
-                        let product = u128::from(a as u64) * u128::from(factor.bits);
-                        (product >> 64) as i64
-                    };
-                    Some((high_half(low), high_half(high)))
-                }
-                _ => None,
-            },
+            // The quotient of a division by a constant, before it is shifted, or whether a product
+            // has more than 64 bits.
+            ("mul", ["hi", "u64"]) => {
+                let (low, high) = nonnegative(operand(1)?)?;
+                let (least, most) = match it.operands.get(2)? {
+                    Operand::Integer(factor) => (factor.bits, factor.bits),
+                    _ => nonnegative(operand(2)?).map(|(a, b)| (a as u64, b as u64))?,
+                };
+                // Where code is unreachable, the upper end may be below the lower one.
+                let high_half = |a: i64, factor: u64| {
+                    let product = u128::from(a as u64) * u128::from(factor);
+                    (product >> 64) as i64
+                };
+                Some((high_half(low, least), high_half(high, most)))
+            }
             ("mul", ["wide", "u16"]) => {
                 let most = |operand: &Operand<'a>| match operand {
                     Operand::Integer(value) => i64::from(value.bits as u16),
@@ -1534,15 +1536,22 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns whether an unsigned comparison, or one for equality, holds, if the ranges decide it.
+    /// Returns whether a comparison holds, if the ranges decide it.
     fn holds(&self, it: &Comparison<'a>) -> Option<bool> {
-        let unsigned = |operand: &Operand<'a>| {
+        if it.signed && it.bits < 64 {
+            return None;
+        }
+        // Numbers in the order of the comparison.
+        let ordered = |operand: &Operand<'a>| {
             let (low, high) = self.range(operand)?;
+            if it.signed {
+                return Some((low as u64 ^ 1 << 63, high as u64 ^ 1 << 63));
+            }
             let same_sign = (low < 0) == (high < 0);
             let mask = u64::MAX >> (64 - it.bits);
             same_sign.then_some((low as u64 & mask, high as u64 & mask))
         };
-        let (left, right) = (unsigned(&it.left)?, unsigned(&it.right)?);
+        let (left, right) = (ordered(&it.left)?, ordered(&it.right)?);
         let is_apart = left.1 < right.0 || right.1 < left.0;
         let is_same = left.0 == left.1 && left == right;
         let decide = |always: bool, never: bool| match (always, never) {
@@ -1551,7 +1560,6 @@ impl<'a> Facts<'a> {
             _ => None,
         };
         match it.relation {
-            _ if it.signed => None,
             Relation::Less => decide(left.1 < right.0, left.0 >= right.1),
             Relation::LessOrEqual => decide(left.1 <= right.0, left.0 > right.1),
             Relation::Greater => decide(left.0 > right.1, left.1 <= right.0),
