@@ -591,7 +591,20 @@ impl Text<'_> {
     /// Emits a condition that leads to `skip` unless it holds.
     fn guard(&mut self, x: &str, y: &str, skip: &str) {
         let p = self.register("%p");
-        let comparison = match self.rng.u32(..8) {
+        let comparison = match self.rng.u32(..10) {
+            8 => {
+                let factor = [x, y, "%offset"][self.rng.usize(..3)];
+                let high = self.op("%rd", "mul.hi.u64", &format!("{factor}, %bound"));
+                format!("setp.ne.s64 {p}, {high}, 0")
+            }
+            9 => {
+                let extent = ["%bound", "%offset", x][self.rng.usize(..3)];
+                let by = self.rng.u32(..3);
+                let last = self.op("%rd", "add.s64", &format!("{extent}, -{by}"));
+                let relation = ["lt", "le", "gt", "ge"][self.rng.usize(..4)];
+                let number = self.rng.i32(-3..3);
+                format!("setp.{relation}.s64 {p}, {last}, {number}")
+            }
             6 => {
                 let relation = ["gt", "ge"][self.rng.usize(..2)];
                 format!("setp.{relation}.u64 {p}, {x}, %bound")
