@@ -20,9 +20,12 @@ mod imaging;
 mod inference;
 mod layers;
 mod learning;
+mod neighbors;
 mod particles;
 mod physics;
 mod programs;
+mod records;
+mod recurrences;
 mod scan;
 mod scenes;
 mod signals;
@@ -163,4 +166,14 @@ pub const ALL: &[(&str, Make)] = &[
     ("warp_spline", imaging::warp_spline),
     ("unite_pixels", imaging::unite_pixels),
     ("ray_march", scenes::ray_march),
+    ("cyclic_reduction", recurrences::cyclic_reduction),
+    ("biquad", recurrences::biquad),
+    ("binomial", recurrences::binomial),
+    ("philox", records::philox),
+    ("parse_rows", records::parse_rows),
+    ("relax_edges", records::relax_edges),
+    ("spmm", records::spmm),
+    ("sph_density", neighbors::sph_density),
+    ("bvh_nearest", neighbors::bvh_nearest),
+    ("lower_bound", neighbors::lower_bound),
 ];
