@@ -228,6 +228,38 @@ fn assert_tested(text: &str, expected: &[&str]) {
 }
 
 #[test]
+fn parameters_that_a_loop_loads_again_are_invariants() {
+    let load = "
+        ld.global.nc.u32 %r2, [%rd8];
+        add.s32 %r1, %r1, %r2;
+        ";
+    let again = |load: &str, compared: &str| {
+        let first = "ld.param.u32 %rd11, [k_param_1];\nmov.u64 %rd5, 0;";
+        let body = replaced(&sum("1", load), "mov.u64 %rd5, 0;", first);
+        let to = format!("{compared}\nsetp.lt.u64 %p1, %rd5, %rd10;");
+        let body = replaced(&body, "setp.lt.u64 %p1, %rd5, %rd2;", &to);
+        optimized(&(body + &panic_with("$A", "%rd5")))
+    };
+    let text = again(load, "ld.param.u64 %rd10, [k_param_1];");
+    let ahead = lines(&text, "%r1, 0;", "@!").join("\n");
+    assert!(ahead.contains("setp.le.u64"), "{text}");
+    assert!(!text.contains("%rd10, ["), "{text}");
+
+    for other in [
+        // Not in each iteration.
+        "@%p3 ld.param.u64 %rd10, [k_param_1];",
+        // A part of the parameter.
+        "ld.param.u32 %rd10, [k_param_1];",
+        "ld.param.u64 %rd10, [k_param_1+4];",
+        // The register in the first block has another value.
+        "ld.param.u64 %rd10, [k_param_0];",
+    ] {
+        let text = again(load, other);
+        assert!(text.contains(other), "{other} is not in\n{text}");
+    }
+}
+
+#[test]
 fn loops_without_checks_do_not_wrap_around() {
     let load = "
         ld.global.nc.u32 %r2, [%rd8];

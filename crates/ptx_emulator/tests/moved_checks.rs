@@ -47,6 +47,7 @@ impl<'r> Text<'r> {
 
     /// Emits a branch to a panic unless `index < len`, in one of the forms that compilers use.
     fn check(&mut self, index: &str, len: &str) {
+        let len = &self.again(len);
         let p = self.register("%p");
         self.code.count += 1;
         let n = self.code.count;
@@ -71,6 +72,17 @@ impl<'r> Text<'r> {
             )),
         }
         self.panic(n, index, len);
+    }
+
+    /// Sometimes loads a parameter again, as libnvvm does where many registers are live.
+    fn again(&mut self, register: &str) -> String {
+        let name = register.trim_start_matches('%');
+        match PARAMS.iter().position(|param| *param == name) {
+            Some(index) if self.rng.u32(..3) == 0 => {
+                self.op("%rd", "ld.param.u64", &format!("[k_param_{index}]"))
+            }
+            _ => register.to_owned(),
+        }
     }
 
     /// Emits a branch to a panic unless `start <= len`.
@@ -151,23 +163,18 @@ impl<'r> Text<'r> {
         } else {
             ("%rd", "s64")
         };
-        let suffix = if narrow { "32" } else { "" };
         let shift = if narrow { "b32" } else { "b64" };
+        let [offset, stride] = ["offset", "stride"].map(|name| match narrow {
+            true => format!("%{name}32"),
+            false => self.again(&format!("%{name}")),
+        });
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(..4);
             value = match self.rng.u32(..7) {
                 0 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {constant}")),
                 1 => self.op(reg, &format!("add.{ty}"), &format!("{value}, -{constant}")),
-                2 => self.op(
-                    reg,
-                    &format!("add.{ty}"),
-                    &format!("{value}, %offset{suffix}"),
-                ),
-                3 => self.op(
-                    reg,
-                    &format!("mul.lo.{ty}"),
-                    &format!("{value}, %stride{suffix}"),
-                ),
+                2 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {offset}")),
+                3 => self.op(reg, &format!("mul.lo.{ty}"), &format!("{value}, {stride}")),
                 4 => self.op(reg, &format!("shl.{shift}"), &format!("{value}, 1")),
                 // A subtraction that saturates, or almost one.
                 5 => {
@@ -181,11 +188,7 @@ impl<'r> Text<'r> {
                     let less = self.op(reg, &format!("add.{ty}"), &less);
                     self.op(reg, &format!("selp.{shift}"), &format!("0, {less}, {p}"))
                 }
-                _ => self.op(
-                    reg,
-                    &format!("sub.{ty}"),
-                    &format!("%offset{suffix}, {value}"),
-                ),
+                _ => self.op(reg, &format!("sub.{ty}"), &format!("{offset}, {value}")),
             };
         }
         if narrow {

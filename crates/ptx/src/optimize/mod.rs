@@ -26,6 +26,7 @@ mod normal;
 mod ordered;
 mod ordinary;
 mod overwritten;
+mod parameters;
 mod reductions;
 mod remaining;
 mod saturate;
@@ -208,7 +209,11 @@ fn optimize_function<'a>(
     let mut limited = false;
     let mut original = None;
     let kernel = function.entry.then_some(function.name);
-    let mut changed = spaces::infer(&mut graph, names, kernel, slices);
+    let mut changed = 0;
+    if function.entry {
+        changed += parameters::reuse(&mut graph, function);
+    }
+    changed += spaces::infer(&mut graph, names, kernel, slices);
     changed += reductions::replace(&mut graph);
     changed += ballots::replace(&mut graph, names);
     if function.entry {
