@@ -9,17 +9,15 @@ use cust_core::DeviceCopy;
 /// The number of equations of a system of [`cyclic_reduction_safe()`].
 pub const EQUATIONS: usize = 256;
 
+/// A diagonal or the right-hand side of a system in shared memory.
+type Column = Array<f32, EQUATIONS>;
+
 /// The solutions of tridiagonal systems by parallel cyclic reduction, one system per block and one
 /// equation per thread. `a`, `b` and `c` are the diagonals below, on and above the main diagonal,
 /// and `d` is the right-hand side. The first `a` and the last `c` of each system are zero.
 #[kernel(block_size(256))]
 pub fn cyclic_reduction_safe(
-    #[shared] mut shared: Shared<(
-        Array<f32, EQUATIONS>,
-        Array<f32, EQUATIONS>,
-        Array<f32, EQUATIONS>,
-        Array<f32, EQUATIONS>,
-    )>,
+    #[shared] mut shared: Shared<(Column, Column, Column, Column)>,
     a: &[f32],
     b: &[f32],
     c: &[f32],
