@@ -116,7 +116,7 @@ mod device {
     /// [`report_failure`]. In optimized builds, the compiler puts one copy of them into each kernel,
     /// in place of the calls: for ptxas, a call in divergent code costs registers in the hot path.
     mod replacements {
-        use super::{Location, fmt, panic_with_arguments, report, report_failure};
+        use super::{__cuda_std_panic_with_arguments, Location, fmt, report, report_failure};
         #[cfg(nvvm_single_source)]
         use alloc::{boxed::Box, string::String};
         #[cfg(nvvm_single_source)]
@@ -137,7 +137,7 @@ mod device {
         fn __cuda_std_panic_fmt(message: fmt::Arguments<'_>) -> ! {
             match message.as_str() {
                 Some(message) => __cuda_std_panic_str(message),
-                None => panic_with_arguments(message, Location::caller()),
+                None => __cuda_std_panic_with_arguments(message, Location::caller()),
             }
         }
 
@@ -219,7 +219,7 @@ mod device {
             _can_unwind: bool,
             _force_no_backtrace: bool,
         ) -> ! {
-            panic_with_arguments(format_args!("{payload}"), location)
+            __cuda_std_panic_with_arguments(format_args!("{payload}"), location)
         }
 
         /// `resume_unwind`, which is the end of the thread: no kernel catches a panic.
@@ -233,7 +233,7 @@ mod device {
                 None => (payload.downcast_ref::<String>()).map_or("Box<dyn Any>", String::as_str),
             };
             let location = __cuda_std_program_location();
-            panic_with_arguments(format_args!("{message}"), location)
+            __cuda_std_panic_with_arguments(format_args!("{message}"), location)
         }
 
         /// `std::process::abort`. As after a panic, the thread runs no further code.
@@ -272,14 +272,16 @@ mod device {
     #[panic_handler]
     fn panic(info: &PanicInfo<'_>) -> ! {
         let location = info.location().unwrap_or(Location::caller());
-        panic_with_arguments(format_args!("{}", info.message()), location)
+        __cuda_std_panic_with_arguments(format_args!("{}", info.message()), location)
     }
 
-    /// Reports a message that must be formatted.
+    /// Reports a message that must be formatted. The compiler knows its name: without it, a thread
+    /// has no message of its own in [`__cuda_std_report_is_claimed`].
+    #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]
     #[optimize(size)]
-    fn panic_with_arguments(message: fmt::Arguments<'_>, location: &Location<'_>) -> ! {
+    fn __cuda_std_panic_with_arguments(message: fmt::Arguments<'_>, location: &Location<'_>) -> ! {
         let mut report = Report::new();
         if report.claim() {
             report.push(location.file());
@@ -378,7 +380,8 @@ mod device {
     /// Ends a thread whose panic is not reported because another one claimed the report, or the same
     /// thread: if it panicked while it formatted its message, the part that was written is
     /// published. The compiler replaces calls in kernels by `exit`, because a kernel's body formats
-    /// nothing itself.
+    /// nothing itself. In optimized modules without [`__cuda_std_panic_with_arguments`], it replaces
+    /// this body by `exit`.
     #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]
@@ -391,8 +394,8 @@ mod device {
         intrinsics::synchronization::exit()
     }
 
-    /// As [`report_failure`], for hosts that do not support reports. The compiler replaces calls in
-    /// kernels by traps.
+    /// As [`report_failure`], for hosts that do not support reports. In optimized modules, the
+    /// compiler replaces this body by a trap.
     #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]

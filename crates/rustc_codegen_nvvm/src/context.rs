@@ -74,6 +74,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub single_source: SingleSource<'tcx>,
     /// The replacement of `panic_fmt`, unless it has been required: see [`crate::plain_panics`].
     pub panic_fmt: Cell<Option<(Value, Instance<'tcx>)>>,
+    /// The function of a report that [`crate::reports`] completes.
+    pub is_claimed: Cell<Option<(Value, Instance<'tcx>)>>,
     /// The source lines of each inline assembly, indexed by the number in its first comment.
     pub asm_spans: RefCell<Vec<Vec<Span>>>,
     /// The first call of each LLVM intrinsic that a crate declares itself.
@@ -144,6 +146,7 @@ impl<'tcx> CodegenCx<'tcx> {
             undefined: Default::default(),
             single_source: Default::default(),
             panic_fmt: Default::default(),
+            is_claimed: Default::default(),
             asm_spans: Default::default(),
             intrinsic_spans: Default::default(),
             debug: Default::default(),
@@ -293,6 +296,7 @@ impl<'tcx> CodegenCx<'tcx> {
         match is_foreign {
             true => self.note_undefined(value, def_id),
             false if crate::plain_panics::defer(self, &name, value, instance) => {}
+            false if crate::reports::leave_out(self, &name, value, instance) => {}
             false => self.require(value, Item::Fn(instance)),
         }
         value

@@ -64,6 +64,7 @@ mod plain_panics;
 mod ptx_cache;
 mod records;
 mod replacements;
+mod reports;
 mod rlib;
 mod simd;
 mod single_source;

@@ -16,7 +16,9 @@ use crate::context::{CodegenCx, Item, Pending, unspanned};
 use crate::kernels::Kernel;
 use crate::options::{Options, Roots};
 use crate::packed_types::PackedTypes;
-use crate::{device_functions, diagnostics, kernels, known_items, plain_panics, single_source};
+use crate::{
+    device_functions, diagnostics, kernels, known_items, plain_panics, reports, single_source,
+};
 
 /// The result of lowering.
 pub(crate) struct Lowered<'tcx> {
@@ -95,6 +97,9 @@ pub(crate) fn lower<'tcx>(
         lowering.lower_required();
     }
     if lowering.require_soft_float() {
+        lowering.lower_required();
+    }
+    if reports::complete(&lowering.cx) {
         lowering.lower_required();
     }
     let Lowering { cx, parameters, .. } = lowering;
