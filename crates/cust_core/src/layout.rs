@@ -117,32 +117,32 @@ impl Layout {
     }
 }
 
-/// A string that is written twice: first to count its bytes, with `N` = 0, then into an array of
-/// `N` bytes.
+/// A string that is written to `bytes` as far as it fits. `len` counts all its bytes.
+///
+/// The compiler interprets this code for each kernel, in each build: calls are slow there, and calls
+/// of generic functions slower.
 #[derive(Debug)]
-pub(crate) struct Writer<const N: usize> {
-    pub(crate) bytes: [u8; N],
+pub(crate) struct Writer<'a> {
+    pub(crate) bytes: &'a mut [u8],
     pub(crate) len: usize,
 }
 
-impl<const N: usize> Writer<N> {
-    pub(crate) const fn new() -> Self {
-        Writer {
-            bytes: [0; N],
-            len: 0,
-        }
+impl<'a> Writer<'a> {
+    pub(crate) const fn new(bytes: &'a mut [u8]) -> Self {
+        Writer { bytes, len: 0 }
     }
 
     pub(crate) const fn text(&mut self, text: &str) {
         let text = text.as_bytes();
-        if N != 0 {
+        let (count, start) = (text.len(), self.len);
+        self.len += count;
+        if self.len <= self.bytes.len() {
             let mut i = 0;
-            while i < text.len() {
-                self.bytes[self.len + i] = text[i];
+            while i < count {
+                self.bytes[start + i] = text[i];
                 i += 1;
             }
         }
-        self.len += text.len();
     }
 
     pub(crate) const fn number(&mut self, number: i128) {

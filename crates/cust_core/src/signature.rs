@@ -180,27 +180,78 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns the length of the string.
-    #[allow(clippy::len_without_is_empty, reason = "no signature is empty")]
-    pub const fn len(&self) -> usize {
-        let mut writer = Writer::<0>::new();
-        writer.signature(self);
-        writer.len
-    }
-
-    /// Returns the string, of `N` = [`len`](Signature::len) bytes.
-    pub const fn write<const N: usize>(&self) -> [u8; N] {
-        let mut writer = Writer::<N>::new();
-        writer.signature(self);
-        writer.bytes
+    /// Writes the signature.
+    pub const fn write(self) -> Written {
+        let mut bytes = [0; SHORT];
+        let mut writer = Writer::new(&mut bytes);
+        writer.signature(&self);
+        let len = writer.len;
+        Written {
+            signature: self,
+            bytes,
+            len,
+        }
     }
 }
 
-/// Converts the result of [`Signature::write`] to a string.
+/// The length in bytes up to which a signature is written only once: to determine its length.
+const SHORT: usize = 512;
+
+/// A signature that has been written.
+#[derive(Debug)]
+pub struct Written {
+    signature: Signature,
+    /// The string, if it fits.
+    bytes: [u8; SHORT],
+    len: usize,
+}
+
+impl Written {
+    /// Returns the length of the string.
+    #[allow(clippy::len_without_is_empty, reason = "no signature is empty")]
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the string.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `N` is not [`len`](Written::len).
+    pub const fn text<const N: usize>(&self) -> Text<N> {
+        assert!(N == self.len);
+        let mut bytes = [0; N];
+        if N > SHORT {
+            Writer::new(&mut bytes).signature(&self.signature);
+        } else {
+            let mut i = 0;
+            while i < N {
+                bytes[i] = self.bytes[i];
+                i += 1;
+            }
+        }
+        Text(bytes)
+    }
+}
+
+/// A string of `N` bytes.
+#[derive(Debug)]
+pub struct Text<const N: usize>([u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// Returns the string.
+    pub const fn as_str(&self) -> &str {
+        // SAFETY: the bytes are those of strings, one after the other. The compiler would interpret
+        // a check of each byte.
+        unsafe { core::str::from_utf8_unchecked(&self.0) }
+    }
+}
+
+/// Converts the result of [`symbol`] to a string.
 ///
 /// # Panics
 ///
-/// Panics if the bytes are not UTF-8. The bytes of a signature are.
+/// Panics if the bytes are not UTF-8. The bytes of a symbol are.
 pub const fn text(bytes: &'static [u8]) -> &'static str {
     match core::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -260,10 +311,10 @@ const fn fnv(mut hash: u64, bytes: &[u8], mut i: usize) -> u64 {
 #[macro_export]
 macro_rules! signature_text {
     ($signature:ident $bytes:ident $($field:ident: $value:expr,)*) => {{
-        const $signature: $crate::signature::Signature =
-            $crate::signature::Signature { $($field: $value,)* };
-        const $bytes: [::core::primitive::u8; $signature.len()] = $signature.write();
-        $crate::signature::text(&$bytes)
+        const $signature: $crate::signature::Written =
+            $crate::signature::Signature { $($field: $value,)* }.write();
+        const $bytes: $crate::signature::Text<{ $signature.len() }> = $signature.text();
+        $bytes.as_str()
     }};
 }
 pub use crate::signature_text;
@@ -330,7 +381,7 @@ impl Record {
     }
 }
 
-impl<const N: usize> Writer<N> {
+impl Writer<'_> {
     const fn signature(&mut self, signature: &Signature) {
         self.text(signature.kind);
         self.text(" ");
@@ -358,20 +409,32 @@ impl<const N: usize> Writer<N> {
         if let Some(layout) = parameter.value {
             self.layout(layout);
         }
-        self.element(start, "&[", parameter.slice, "]");
-        self.element(start, "&", parameter.reference, "");
+        if let Some(layout) = parameter.slice {
+            self.element(start, "&[", layout, "]");
+        }
+        if let Some(layout) = parameter.reference {
+            self.element(start, "&", layout, "");
+        }
         if let Some((wide, layout)) = parameter.output {
             let words = if wide {
                 "output as a slice of "
             } else {
                 "output of "
             };
-            self.element(start, words, Some(layout), "");
+            self.element(start, words, layout, "");
         }
-        self.element(start, "output value ", parameter.output_value, "");
-        self.element(start, "rows of ", parameter.rows, "");
-        self.element(start, "volume of ", parameter.volume, "");
-        self.element(start, "atomic ", parameter.atomic, "");
+        if let Some(layout) = parameter.output_value {
+            self.element(start, "output value ", layout, "");
+        }
+        if let Some(layout) = parameter.rows {
+            self.element(start, "rows of ", layout, "");
+        }
+        if let Some(layout) = parameter.volume {
+            self.element(start, "volume of ", layout, "");
+        }
+        if let Some(layout) = parameter.atomic {
+            self.element(start, "atomic ", layout, "");
+        }
         if parameter.condition {
             self.word(start, "graph condition");
         }
@@ -423,18 +486,10 @@ impl<const N: usize> Writer<N> {
         self.text(word);
     }
 
-    const fn element(
-        &mut self,
-        start: usize,
-        before: &str,
-        layout: Option<&'static Layout>,
-        after: &str,
-    ) {
-        if let Some(layout) = layout {
-            self.word(start, before);
-            self.layout(layout);
-            self.text(after);
-        }
+    const fn element(&mut self, start: usize, before: &str, layout: &Layout, after: &str) {
+        self.word(start, before);
+        self.layout(layout);
+        self.text(after);
     }
 }
 
@@ -445,11 +500,11 @@ mod tests {
     use core::sync::atomic::AtomicU32;
 
     fn text_of(parameter: Parameter) -> std::string::String {
-        let mut writer = Writer::<4096>::new();
+        let mut bytes = [0; 4096];
+        let mut writer = Writer::new(&mut bytes);
         writer.parameter(&parameter);
-        std::str::from_utf8(&writer.bytes[..writer.len])
-            .unwrap()
-            .into()
+        let len = writer.len;
+        std::str::from_utf8(&bytes[..len]).unwrap().into()
     }
 
     #[derive(Clone, Copy)]
@@ -507,12 +562,31 @@ mod tests {
             parameters: &[parameter!(u8, false), parameter!(Option<f32>, false)],
             options: "[reqntid=32]",
         };
-        const TEXT: &str = text(&SIGNATURE.write::<{ SIGNATURE.len() }>());
+        const WRITTEN: Written = SIGNATURE.write();
+        const TEXT: &str = WRITTEN.text::<{ WRITTEN.len() }>().as_str();
         assert!(
             TEXT.starts_with("unsafe fn f of kernels 0.1.0 (u8, Option {"),
             "{TEXT}"
         );
         assert!(TEXT.ends_with(") [reqntid=32]"), "{TEXT}");
+    }
+
+    #[test]
+    fn long_signatures_are_complete() {
+        const WRITTEN: Written = Signature {
+            package: "kernels 0.1.0",
+            kind: "fn",
+            name: "f",
+            parameters: &[parameter!([(u8, u16); 2], true); 20],
+            options: "",
+        }
+        .write();
+        const TEXT: Text<{ WRITTEN.len() }> = WRITTEN.text();
+        let text = TEXT.as_str();
+        assert!(text.len() > SHORT);
+        assert!(text.starts_with("fn f of kernels 0.1.0 ([tuple { 0: u8 at "));
+        assert!(text.ends_with(" as grid constant)"));
+        assert_eq!(text.matches("tuple").count(), 20);
     }
 
     #[test]
