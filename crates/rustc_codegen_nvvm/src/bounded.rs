@@ -211,10 +211,11 @@ impl<'a> Libnvvm<'a> {
     }
 
     fn attempt(&mut self, text: &str, bound: Option<Bound>) -> Option<Outcome> {
-        let found = &self.toolkit.libdevice;
-        let libdevice = found.as_ref().and_then(|found| fs::read(&found.path).ok());
+        let function = toolkit::libdevice_function(text);
+        let found = function.and(self.toolkit.libdevice.as_ref());
+        let libdevice = found.and_then(|found| fs::read(&found.path).ok());
         if libdevice.is_none()
-            && let Some(function) = toolkit::libdevice_function(text)
+            && let Some(function) = function
         {
             toolkit::no_libdevice(self.sess, function, &self.toolkit.searched);
             return None;

@@ -42,6 +42,7 @@ macro_rules! functions {
 
 functions! {
     context_create = b"LLVMContextCreate\0": fn() -> Handle;
+    discard_value_names = b"LLVMContextSetDiscardValueNames\0": fn(Handle, c_int);
     memory_buffer = b"LLVMCreateMemoryBufferWithMemoryRangeCopy\0":
         fn(*const c_char, usize, *const c_char) -> Handle;
     parse = b"LLVMParseIRInContext\0": fn(Handle, Handle, *mut Handle, *mut *mut c_char) -> c_int;
@@ -182,6 +183,8 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, 
         if (llvm.parse)(context, buffer, &mut module, &mut message) != 0 {
             return Err(string(message));
         }
+        // The names of inlined blocks would be most of the text. LLVM's reader needs names.
+        (llvm.discard_value_names)(context, 1);
         let pass_options = (llvm.pass_options)();
         (llvm.set_inliner_threshold)(pass_options, inlining::LLVM_THRESHOLD);
         for passes in passes {
