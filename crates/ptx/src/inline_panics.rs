@@ -25,10 +25,6 @@ use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, State
 /// name follow.
 const LABEL: &str = "$L__panic";
 
-/// The function that reports a panic to hosts that do not support reports. Calls of it become
-/// traps.
-const WITHOUT_REPORT: &str = "__cuda_std_panic_without_report";
-
 /// The function that reports a panic, and records its launch for [`WAITS`].
 const RECORDS_LAUNCH: &str = "__cuda_std_report_failure";
 
@@ -108,7 +104,7 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
         candidates.retain(|&own, candidate| {
             (candidate.body.iter()).all(|statement| match call_of(statement) {
                 Some(call) => {
-                    [WITHOUT_REPORT, IS_CLAIMED].contains(&original(call.function))
+                    original(call.function) == IS_CLAIMED
                         || (call.function != own && known.contains(call.function))
                 }
                 None => true,
@@ -134,7 +130,7 @@ fn original(name: &str) -> &str {
 fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
     let body = function.body.as_ref()?;
     if function.entry
-        || [WITHOUT_REPORT, IS_CLAIMED].contains(&original(function.name))
+        || original(function.name) == IS_CLAIMED
         || !function.returns.is_empty()
         || !function.never_returns()
     {
@@ -297,7 +293,6 @@ impl<'a> Kernel<'_, 'a> {
     /// Returns the jump that replaces a call.
     fn jump(&mut self, mut call: Call<'a>) -> Option<Vec<Statement<'a>>> {
         match original(call.function) {
-            WITHOUT_REPORT => return Some(vec![instruction("trap", &[], Vec::new())]),
             IS_CLAIMED => return Some(vec![instruction("exit", &[], Vec::new())]),
             RECORDS_LAUNCH if !self.waits => {
                 let mut reports = self
@@ -508,7 +503,6 @@ mod tests {
     const PTX: &str = ".version 8.0\n.target sm_75\n.address_size 64\n
         .global .align 8 .b8 place[24];
         .func print() .noreturn;
-        .func __cuda_std_panic_without_report(.param .b64 a) .noreturn { call.uni print, (); exit; }
         .func report(.param .b64 report_0, .param .b32 report_1)
         {
             .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %rd<3>;
@@ -520,8 +514,7 @@ mod tests {
             st.u32 [%rd1+4], %r1;
             bra.uni $L__BB0_2;
         $L__BB0_1:
-            { .param .b64 param0; st.param.b64 [param0], %rd1;
-              call.uni __cuda_std_panic_without_report, (param0); exit; }
+            trap;
         $L__tmp1:
         $L__BB0_2:
             exit;
