@@ -85,29 +85,25 @@ def write(path, text):
 
 
 def generate(work):
-    members = []
     for module in modules():
         with open(os.path.join(SOURCES, module + ".rs")) as file:
             text = file.read()
         for form, other in zip(FORMS, FORMS[::-1]):
             name = f"{module}_{form}"
-            members.append(name)
             crates = os.path.join(ROOT, "crates")
             write(
                 os.path.join(work, name, "Cargo.toml"),
                 f'[package]\nname = "{name}"\nversion = "0.1.0"\nedition = "2024"\n\n'
                 f'[lib]\ncrate-type = ["cdylib"]\n\n'
                 f'[dependencies]\ncuda_std = {{ path = "{crates}/cuda_std" }}\n'
-                f'cust_core = {{ path = "{crates}/cust_core" }}\n',
+                f'cust_core = {{ path = "{crates}/cust_core" }}\n\n'
+                # Cargo reads the manifests of all members of a workspace in each build.
+                "[workspace]\n",
             )
             lib = f"#![no_std]\n#![allow(warnings)]\npub mod {module};\n"
             write(os.path.join(work, name, "src/lib.rs"), lib)
             own = without_kernels(text, other)
             write(os.path.join(work, name, f"src/{module}.rs"), own)
-    write(
-        os.path.join(work, "Cargo.toml"),
-        f"[workspace]\nresolver = \"3\"\nmembers = {json.dumps(members)}\n",
-    )
 
 
 def seconds(command, **options):
@@ -168,8 +164,8 @@ def measure(backend, cuda, work):
     ).stdout.strip()
     environment = dict(os.environ, RUSTFLAGS=flags, CUDA_HOME=cuda)
     environment["PATH"] = os.path.join(sysroot, "bin") + os.pathsep + environment["PATH"]
+    environment["CARGO_TARGET_DIR"] = os.path.abspath(os.path.join(work, "target"))
     environment.pop("RUSTUP_TOOLCHAIN", None)
-    options = {"cwd": work, "env": environment}
     ptxas = [os.path.join(cuda, "bin/ptxas"), "-O3", f"-arch={ARCH}"]
     nvcc = [os.path.join(cuda, "bin/nvcc"), "-O3", "-std=c++17", f"-arch={ARCH}"]
     results = {}
@@ -181,7 +177,8 @@ def measure(backend, cuda, work):
             source = os.path.join(work, name, f"src/{module}.rs")
             ptx = os.path.join(work, "target", TARGET, "release", name + ".ptx")
             cubin = os.path.join(work, name + ".cubin")
-            build = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib", "-p", name]
+            options = {"cwd": os.path.join(work, name), "env": environment}
+            build = ["cargo", "rustc", "--release", "--lib", "--crate-type", "cdylib"]
             build += ["--target", TARGET, "-Zbuild-std=core,alloc"]
             first, _ = seconds(build, **options)
             cold = cold or first
