@@ -1,6 +1,5 @@
-//! Leaves out parts of a panic's report that an optimized module does not need. They would be two
-//! thirds of the instructions of a small module before LLVM, and a quarter of those that libnvvm
-//! optimizes, in each build again.
+//! Leaves out the parts of a panic's report that an optimized module does not need. Otherwise they
+//! are a third of the instructions of a small module, for LLVM and for libnvvm, in each build.
 
 use nvvm_ir::{InlineAsm, Intrinsic, Value};
 use rustc_middle::ty::Instance;

@@ -478,6 +478,25 @@ fn is_atomic(name: &str) -> bool {
     }
 }
 
+/// Optimized modules have only the parts of a panic's report that they need.
+#[test]
+fn optimized_modules_have_short_reports() {
+    let parts = |source: &str, opt_level| {
+        let ptx = compile(&directory().join(source), "sm_75", opt_level).ptx;
+        let module = Module::parse(&ptx).expect("it is PTX");
+        let has = |name: &str| functions(&module).any(|function| function.name == name);
+        [
+            "__cuda_std_report_to_host",
+            "__cuda_std_report_is_claimed",
+            "__cuda_std_panic_without_report",
+        ]
+        .map(has)
+    };
+    assert_eq!(parts("reports.rs", 3), [true, false, false]);
+    assert_eq!(parts("reports_formatted.rs", 3), [true, true, false]);
+    assert_eq!(parts("reports.rs", 0), [true, true, true]);
+}
+
 /// Splitting changes only optimized modules above the limit, always in the same way.
 #[test]
 fn only_large_optimized_modules_are_split() {
