@@ -25,6 +25,8 @@ ARCH = "sm_90"
 RUNS = 3
 FORMS = ("safe", "raw")
 TARGET = "nvptx64-nvidia-cuda"
+# The suffix of entries for ordinary launches.
+ORDINARY = "$ordinary"
 
 
 def toolchain():
@@ -143,12 +145,19 @@ def forget(release, crate):
 
 
 def sizes(ptx, cubin, form):
-    # An instruction of these architectures has 16 bytes.
-    functions = {name.removesuffix("_" + form): size // 16 for name, size in text_bytes(cubin).items()}
+    functions, ordinary = {}, {}
+    for symbol, size in text_bytes(cubin).items():
+        # An instruction of these architectures has 16 bytes.
+        kernel = symbol.removesuffix(ORDINARY)
+        name = kernel.removesuffix("_" + form)
+        functions[name] = functions.get(name, 0) + size // 16
+        if kernel != symbol:
+            ordinary[name] = size // 16
     return {
         "ptx_bytes": os.path.getsize(ptx),
         "cubin_bytes": os.path.getsize(cubin),
         "instructions": functions,
+        "ordinary_instructions": ordinary,
     }
 
 
@@ -156,7 +165,8 @@ def measure(backend, cuda, work):
     generate(work)
     flags = (
         f"-Zcodegen-backend={os.path.abspath(backend)} -Ctarget-cpu={ARCH} -Zalways-encode-mir "
-        "-Zmir-enable-passes=-JumpThreading -Csymbol-mangling-version=v0"
+        "-Zmir-enable-passes=-JumpThreading -Csymbol-mangling-version=v0 "
+        "-Cllvm-args=--ordinary-entries=on"
     )
     # The toolchain's programs, since rustup's proxies take time.
     sysroot = subprocess.run(
@@ -274,22 +284,25 @@ Sizes are those of all kernels of a module; instructions are machine instruction
     print("\nRelative to nvcc, geometric means and the number of modules or kernels within the bar:\n")
     print("| | bar | raw | safe |\n|---|--:|--:|--:|")
     every = lambda value: [[value(row[form], row["nvcc"]) for row in rows.values()] for form in FORMS[::-1]]
-    kernels = [
+    kernels = lambda entry: [
         [
-            size / row["nvcc"]["instructions"][name]
+            entry(row[form], name) / row["nvcc"]["instructions"][name]
             for row in rows.values()
-            for name, size in row[form]["instructions"].items()
+            for name in row[form]["instructions"]
             if name in row["nvcc"]["instructions"]
         ]
         for form in FORMS[::-1]
     ]
+    whole = lambda own, name: own["instructions"][name]
+    launched = lambda own, name: own["ordinary_instructions"].get(name, whole(own, name))
     for what, bar, both in (
         ("time after an edit", 1.0, every(lambda own, other: total(own) / other["edit"])),
         ("time after an edit of one kernel", 1.0, every(lambda own, other: total(own, "one") / other["edit"])),
         ("time after a touch", 1.0, every(lambda own, other: total(own, "touch") / other["edit"])),
         ("PTX bytes of a module", None, every(lambda own, other: own["ptx_bytes"] / other["ptx_bytes"])),
         ("cubin bytes of a module", None, every(lambda own, other: own["cubin_bytes"] / other["cubin_bytes"])),
-        ("instructions of a kernel", 1.5, kernels),
+        ("instructions of a kernel, all entries", 1.5, kernels(whole)),
+        ("instructions of the entry for ordinary launches", 1.5, kernels(launched)),
     ):
         cells = []
         for values in both:

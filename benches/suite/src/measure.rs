@@ -112,15 +112,23 @@ impl Bench {
         form: Form,
         benchmark: &str,
     ) -> Result<Option<Attributes>, Box<dyn Error>> {
-        let Some(function) = self.function(form, benchmark)? else {
+        let Some(mut function) = self.function(form, benchmark)? else {
             return Ok(None);
         };
+        let mut name = form.kernel(benchmark);
+        // The entry that most launches use.
+        let ordinary = format!("{name}$ordinary");
+        if form != Form::Nvcc
+            && let Ok(entry) = self.ours.get_function(&ordinary)
+        {
+            (function, name) = (entry, ordinary);
+        }
         let instructions = &self.instructions[usize::from(form == Form::Nvcc)];
         Ok(Some(Attributes {
             registers: function.get_attribute(FunctionAttribute::NumRegisters)?,
             local: function.get_attribute(FunctionAttribute::LocalSizeBytes)?,
             shared: function.get_attribute(FunctionAttribute::SharedMemorySizeBytes)?,
-            instructions: instructions.get(&form.kernel(benchmark)).copied(),
+            instructions: instructions.get(&name).copied(),
         }))
     }
 
