@@ -43,7 +43,7 @@ mod survey;
 mod whole_program;
 mod write;
 
-use crate::hash::HashSet;
+use crate::hash::HashMap;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
 pub use condition::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
@@ -149,8 +149,8 @@ pub fn finish(
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
-    let limited = match purpose {
-        Purpose::Debugging | Purpose::Plain => HashSet::default(),
+    let budgets = match purpose {
+        Purpose::Debugging | Purpose::Plain => HashMap::default(),
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),
     };
     if matches!(purpose, Purpose::Speed(_)) {
@@ -162,7 +162,7 @@ pub fn finish(
     exit_after_panics(&mut module);
     if matches!(purpose, Purpose::Speed(_)) {
         inline_panics(&mut module, &names);
-        optimize::limit_registers(&mut module, &limited);
+        optimize::set_registers(&mut module, &budgets);
         remove_dead(&mut module, keep);
     }
     hide_recursion(&mut module);

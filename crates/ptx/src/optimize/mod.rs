@@ -114,44 +114,55 @@ pub struct Parameter {
     pub index: usize,
 }
 
-/// Optimizes the functions of a module. Returns the kernels that are faster with at most
-/// [`REGISTERS`] registers: see [`limit_registers`].
+/// The numbers of registers that suit kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// At most [`REGISTERS`].
+    Small,
+    /// As many as ptxas can use, even if fewer blocks are then resident.
+    Large,
+}
+
+/// Optimizes the functions of a module. Returns the kernels for which ptxas should not choose the
+/// number of registers alone: see [`set_registers`].
 pub fn optimize<'a>(
     module: &mut Module<'a>,
     kernels: Kernels<'_>,
     names: &'a Names,
-) -> HashSet<&'a str> {
+) -> HashMap<&'a str, Budget> {
     let no_return = no_return(module);
-    let mut limited = HashSet::default();
+    let mut budgets = HashMap::default();
     let mut items = Vec::with_capacity(module.items.len());
     for mut item in std::mem::take(&mut module.items) {
         let mut optimized = None;
         if let Item::Function(function) = &mut item {
             optimized = optimize_function(function, &no_return, kernels, names);
-            if optimized.as_ref().is_some_and(|it| it.limited) {
-                limited.insert(function.name);
-            }
+            let budget = optimized.as_ref().and_then(|it| it.budget);
+            budgets.extend(budget.map(|budget| (function.name, budget)));
         }
         items.push(item);
         if let Some((function, condition)) = optimized.and_then(|it| it.ordinary) {
             // The original rarely runs.
             let original = function.name.strip_suffix(ORDINARY_SUFFIX);
-            if original.is_some_and(|name| limited.remove(name)) {
-                limited.insert(function.name);
+            if let Some(budget) = original.and_then(|name| budgets.remove(name)) {
+                budgets.insert(function.name, budget);
             }
             items.push(Item::Variable(condition));
             items.push(Item::Function(function));
         }
     }
     module.items = items;
-    limited
+    budgets
 }
 
-/// Limits the registers of kernels that call no function: ptxas rejects a limit that a callee
-/// exceeds.
-pub fn limit_registers<'a>(module: &mut Module<'a>, kernels: &HashSet<&'a str>) {
+/// Adds the directives of the kernels' budgets. Kernels that call functions have no limit: ptxas
+/// rejects one that a callee exceeds.
+pub fn set_registers<'a>(module: &mut Module<'a>, kernels: &HashMap<&'a str, Budget>) {
     for item in &mut module.items {
         let Item::Function(function) = item else {
+            continue;
+        };
+        let Some(budget) = kernels.get(function.name) else {
             continue;
         };
         let mut calls = false;
@@ -161,13 +172,17 @@ pub fn limit_registers<'a>(module: &mut Module<'a>, kernels: &HashSet<&'a str>) 
                 calls |= it.opcode == "call" || it.modifiers.first() == Some(&"bulk");
             });
         }
-        if kernels.contains(function.name) && !calls {
-            function.directives.push(Directive {
-                name: "maxnreg",
-                values: vec![REGISTERS],
-                strings: Vec::new(),
-            });
-        }
+        let (name, value) = match budget {
+            Budget::Small if calls => continue,
+            Budget::Small => ("maxnreg", REGISTERS),
+            // ptxas 13.0 otherwise prefers resident blocks to loads in flight.
+            Budget::Large => ("minnctapersm", 1),
+        };
+        function.directives.push(Directive {
+            name,
+            values: vec![value],
+            strings: Vec::new(),
+        });
     }
 }
 
@@ -185,8 +200,8 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
 
 /// The result of optimizing a function.
 struct Optimized<'a> {
-    /// Whether the function is faster with at most [`REGISTERS`] registers.
-    limited: bool,
+    /// The number of registers, if ptxas should not choose it alone.
+    budget: Option<Budget>,
     /// The entry for ordinary launches, and the variable with the condition for it.
     ordinary: Option<(Function<'a>, Variable<'a>)>,
 }
@@ -206,7 +221,7 @@ fn optimize_function<'a>(
     // An empty block at the end of a loop would hide its condition.
     graph.tidy();
     let mut slow = HashSet::default();
-    let mut limited = false;
+    let mut is_small = false;
     let mut original = None;
     let kernel = function.entry.then_some(function.name);
     let mut changed = 0;
@@ -258,7 +273,7 @@ fn optimize_function<'a>(
         // The copy has fewer loops.
         arrivals::simplify(&mut graph, function);
         changed += sink::sink(&mut graph, names, &special);
-        limited = benefits_from_threads(&graph, &special, threads(function))
+        is_small = benefits_from_threads(&graph, &special, threads(function))
             && !function.directives.iter().any(limits_registers)
             && !kernels.without_spills.contains(&function.name);
         to_panics::sink(&mut graph, &special);
@@ -279,6 +294,15 @@ fn optimize_function<'a>(
         changed += implied::remove(&mut graph, &whole);
         changed += narrow::narrow(&mut graph, names, &whole);
     }
+    let has_block_size = threads(function) > 0;
+    let is_free = function.entry && !function.directives.iter().any(limits_registers);
+    let budget = if is_small {
+        Some(Budget::Small)
+    } else if has_block_size && is_free && waits_for_loads(&graph) {
+        Some(Budget::Large)
+    } else {
+        None
+    };
     let finish = |mut graph: Graph<'a>, changed: usize| {
         let replaced = saturate::replace(&mut graph, names)
             + normal::assume(&mut graph)
@@ -299,11 +323,11 @@ fn optimize_function<'a>(
     if let Some(body) = finish(graph, changed) {
         function.body = Some(body);
     }
-    Some(Optimized { limited, ordinary })
+    Some(Optimized { budget, ordinary })
 }
 
-/// Returns the number of 32-bit words that an instruction accesses.
-fn words(access: &Instruction<'_>) -> usize {
+/// Returns the number of elements that an instruction accesses, and the size of one in bytes.
+fn elements(access: &Instruction<'_>) -> (usize, usize) {
     let ty = access.modifiers.last().and_then(|ty| Type::from_name(ty));
     let elements = match access.modifiers.iter().rev().nth(1) {
         Some(&"v2") => 2,
@@ -311,7 +335,19 @@ fn words(access: &Instruction<'_>) -> usize {
         Some(&"v8") => 8,
         _ => 1,
     };
-    elements * ty.map_or(1, |ty| ty.bytes().div_ceil(4) as usize)
+    (elements, ty.map_or(4, |ty| ty.bytes() as usize))
+}
+
+/// Returns the number of 32-bit words that an instruction accesses.
+fn words(access: &Instruction<'_>) -> usize {
+    let (elements, bytes) = elements(access);
+    elements * bytes.div_ceil(4)
+}
+
+/// Returns the number of bytes that an instruction accesses.
+fn bytes_of(access: &Instruction<'_>) -> usize {
+    let (elements, bytes) = elements(access);
+    elements * bytes
 }
 
 /// Returns the number of threads of a kernel's blocks, or zero if it is not fixed.
@@ -368,6 +404,32 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
         floats > LOOP
     });
     !has_work && size <= accesses * COMPUTATION && (PRESSURE_OF_LOADS..=most).contains(&pressure)
+}
+
+/// Returns whether a kernel has a loop that mostly waits for loads of global memory. More of them are
+/// then in flight if ptxas unrolls the loop with other registers for each.
+fn waits_for_loads(graph: &Graph<'_>) -> bool {
+    let cold = graph.cold();
+    loops::single_latch(graph, &cold).iter().any(|each| {
+        let (mut size, mut bytes, mut products) = (0, 0, 0);
+        let (mut fills, mut waits, mut tensors) = (false, false, false);
+        let own = each.blocks.iter().copied().filter(|&id| !cold[id]);
+        graph.visit(own, &mut |it| {
+            size += 1;
+            match (it.opcode, &it.modifiers[..]) {
+                ("ld", modifiers) if modifiers.contains(&"global") => bytes += bytes_of(it),
+                // Several instructions each.
+                ("mul" | "mad", ["lo" | "hi", "s64" | "u64"]) => products += 1,
+                ("st", modifiers) => fills |= modifiers.contains(&"shared"),
+                ("bar" | "barrier", _) => waits = true,
+                ("mma" | "wmma" | "wgmma", _) => tensors = true,
+                _ => {}
+            }
+        });
+        let computes = tensors || products * 8 > bytes || !waits && size * 4 > bytes * COMPUTATION;
+        // A loop that only fills shared memory is a small part of the kernel.
+        bytes > 0 && !computes && (waits || !fills)
+    })
 }
 
 /// A branch to a panic.
