@@ -294,11 +294,13 @@ fn optimize_function<'a>(
         changed += implied::remove(&mut graph, &whole);
         changed += narrow::narrow(&mut graph, names, &whole);
     }
-    let has_block_size = threads(function) > 0;
-    let is_free = function.entry && !function.directives.iter().any(limits_registers);
     let budget = if is_small {
         Some(Budget::Small)
-    } else if has_block_size && is_free && waits_for_loads(&graph) {
+    } else if original.is_some()
+        && threads(function) > 0
+        && !function.directives.iter().any(limits_registers)
+        && waits_for_loads(&graph)
+    {
         Some(Budget::Large)
     } else {
         None
