@@ -27,6 +27,9 @@ const SIZES: [&str; 6] = [
 /// The maximum number of steps, so that their values fit on the stack.
 const STEPS: usize = 192;
 
+/// The number of steps of most conditions.
+const SHORT: usize = 48;
+
 /// The number of bytes of an encoded step. A constant has as many bytes after it.
 const STEP_BYTES: usize = 8;
 
@@ -69,15 +72,19 @@ enum Kind {
     /// `width` bits to 64, with sign.
     Extend,
     Equal,
+    NotEqual,
     Less,
     LessSigned,
+    /// Less or equal.
+    AtMost,
+    AtMostSigned,
     /// 1 if the value is 0.
     Not,
     /// `b` if `a` is not 0, otherwise `c`.
     Select,
 }
 
-const KINDS: [Kind; 25] = [
+const KINDS: [Kind; 28] = [
     Kind::Parameter,
     Kind::Size,
     Kind::Constant,
@@ -99,8 +106,11 @@ const KINDS: [Kind; 25] = [
     Kind::Truncate,
     Kind::Extend,
     Kind::Equal,
+    Kind::NotEqual,
     Kind::Less,
     Kind::LessSigned,
+    Kind::AtMost,
+    Kind::AtMostSigned,
     Kind::Not,
     Kind::Select,
 ];
@@ -189,21 +199,36 @@ impl Condition {
 
     /// Returns whether the condition holds for a launch. `parameter` returns the value of a
     /// parameter's bytes as a little-endian integer, from its zero-based index, the offset of the
-    /// first byte, and the number of bytes, 1 to 8.
+    /// first byte, and the number of bytes: 1, 2, 4 or 8.
+    #[inline]
     pub fn holds(
+        &self,
+        sizes: &LaunchSizes,
+        parameter: impl FnMut(usize, usize, usize) -> u64,
+    ) -> bool {
+        // Most conditions are short.
+        match self.steps.len() {
+            ..=SHORT => self.evaluate::<SHORT>(sizes, parameter),
+            _ => self.evaluate::<STEPS>(sizes, parameter),
+        }
+    }
+
+    #[inline]
+    fn evaluate<const COUNT: usize>(
         &self,
         sizes: &LaunchSizes,
         mut parameter: impl FnMut(usize, usize, usize) -> u64,
     ) -> bool {
-        let mut values = [0u64; STEPS];
+        let mut values = [0u64; COUNT];
         let mut last = 0;
-        for (place, step) in self.steps.iter().enumerate() {
-            let value = |operand: usize| values[usize::from(step.operands[operand]) % STEPS];
-            let [first, second, _] = step.operands.map(usize::from);
+        for (step, place) in self.steps.iter().zip(0..COUNT) {
+            let [first, second, third] = step.operands.map(usize::from);
             let unused = 64 - u32::from(step.width);
+            let value = |operand: usize| values.get(operand).copied().unwrap_or(0);
             let signed = |operand: usize| ((value(operand) << unused) as i64) >> unused;
+            let (a, b) = (value(first), value(second));
             // PTX clamps the distances of shifts.
-            let distance = || value(1).min(u64::from(step.width)) as u32;
+            let distance = b.min(u64::from(step.width)) as u32;
             let result = match step.kind {
                 Kind::Parameter => parameter(first, second, usize::from(step.width / 8)),
                 Kind::Size => match first {
@@ -211,29 +236,32 @@ impl Condition {
                     _ => u64::from(sizes.grid[first - 3]),
                 },
                 Kind::Constant => step.constant,
-                Kind::Add => value(0).wrapping_add(value(1)),
-                Kind::Sub => value(0).wrapping_sub(value(1)),
-                Kind::Mul => value(0).wrapping_mul(value(1)),
-                Kind::And => value(0) & value(1),
-                Kind::Or => value(0) | value(1),
-                Kind::Xor => value(0) ^ value(1),
-                Kind::Shl => value(0).checked_shl(distance()).unwrap_or(0),
-                Kind::Shr => value(0).checked_shr(distance()).unwrap_or(0),
-                Kind::ShrSigned => (signed(0) >> distance().min(63)) as u64,
-                Kind::Min => value(0).min(value(1)),
-                Kind::MinSigned => signed(0).min(signed(1)) as u64,
-                Kind::Max => value(0).max(value(1)),
-                Kind::MaxSigned => signed(0).max(signed(1)) as u64,
+                Kind::Add => a.wrapping_add(b),
+                Kind::Sub => a.wrapping_sub(b),
+                Kind::Mul => a.wrapping_mul(b),
+                Kind::And => a & b,
+                Kind::Or => a | b,
+                Kind::Xor => a ^ b,
+                Kind::Shl => a.checked_shl(distance).unwrap_or(0),
+                Kind::Shr => a.checked_shr(distance).unwrap_or(0),
+                Kind::ShrSigned => (signed(first) >> distance.min(63)) as u64,
+                Kind::Min => a.min(b),
+                Kind::MinSigned => signed(first).min(signed(second)) as u64,
+                Kind::Max => a.max(b),
+                Kind::MaxSigned => signed(first).max(signed(second)) as u64,
                 // GPUs return all ones.
-                Kind::Div => value(0).checked_div(value(1)).unwrap_or(u64::MAX),
-                Kind::Rem => value(0).checked_rem(value(1)).unwrap_or(value(0)),
-                Kind::Truncate => value(0),
-                Kind::Extend => signed(0) as u64,
-                Kind::Equal => u64::from(value(0) == value(1)),
-                Kind::Less => u64::from(value(0) < value(1)),
-                Kind::LessSigned => u64::from(signed(0) < signed(1)),
-                Kind::Not => u64::from(value(0) == 0),
-                Kind::Select => value(if value(0) != 0 { 1 } else { 2 }),
+                Kind::Div => a.checked_div(b).unwrap_or(u64::MAX),
+                Kind::Rem => a.checked_rem(b).unwrap_or(a),
+                Kind::Truncate => a,
+                Kind::Extend => signed(first) as u64,
+                Kind::Equal => u64::from(a == b),
+                Kind::NotEqual => u64::from(a != b),
+                Kind::Less => u64::from(a < b),
+                Kind::LessSigned => u64::from(signed(first) < signed(second)),
+                Kind::AtMost => u64::from(a <= b),
+                Kind::AtMostSigned => u64::from(signed(first) <= signed(second)),
+                Kind::Not => u64::from(a == 0),
+                Kind::Select => value(if a != 0 { second } else { third }),
             };
             last = match step.kind {
                 Kind::Extend | Kind::Select => result,
@@ -395,20 +423,17 @@ impl<'a> Builder<'a> {
             ("setp", [relation], [a, b]) => {
                 let (a, b) = (self.operand(width, a)?, self.operand(width, b)?);
                 let less = either(Kind::Less, Kind::LessSigned);
-                let (kind, operands, inverted) = match *relation {
-                    "eq" => (Kind::Equal, [a, b], false),
-                    "ne" => (Kind::Equal, [a, b], true),
-                    "lt" => (less, [a, b], false),
-                    "ge" => (less, [a, b], true),
-                    "gt" => (less, [b, a], false),
-                    "le" => (less, [b, a], true),
+                let at_most = either(Kind::AtMost, Kind::AtMostSigned);
+                let (kind, operands) = match *relation {
+                    "eq" => (Kind::Equal, [a, b]),
+                    "ne" => (Kind::NotEqual, [a, b]),
+                    "lt" => (less, [a, b]),
+                    "ge" => (at_most, [b, a]),
+                    "gt" => (less, [b, a]),
+                    "le" => (at_most, [a, b]),
                     _ => return None,
                 };
-                let outcome = self.step(kind, width, &operands);
-                match inverted {
-                    true => self.step(Kind::Not, 8, &[outcome]),
-                    false => outcome,
-                }
+                self.step(kind, width, &operands)
             }
             (opcode, modifiers, [a, b]) => {
                 let kind = match (opcode, modifiers) {

@@ -121,7 +121,6 @@ impl Function<'_> {
             grid: [grid.x, grid.y, grid.z],
         };
         let parameter = |index: usize, offset: usize, bytes: usize| {
-            let mut value = [0u8; 8];
             // SAFETY: the argument has the size of the kernel's parameter, for which the condition
             // was decoded.
             unsafe {
@@ -129,9 +128,13 @@ impl Function<'_> {
                     .cast_const()
                     .cast::<u8>()
                     .add(offset);
-                std::ptr::copy_nonoverlapping(from, value.as_mut_ptr(), bytes);
+                match bytes {
+                    8 => from.cast::<u64>().read_unaligned(),
+                    4 => from.cast::<u32>().read_unaligned().into(),
+                    2 => from.cast::<u16>().read_unaligned().into(),
+                    _ => from.read().into(),
+                }
             }
-            u64::from_le_bytes(value)
         };
         if !ordinary.condition.holds(&sizes, parameter) {
             return self.kernel.raw;
