@@ -134,7 +134,7 @@ fn describe_ptx(text: &str) -> Result<Description> {
                 if function.entry
                     && function.body.is_some()
                     && !function.name.starts_with(INTERNAL)
-                    && !function.name.ends_with(ptx::ORDINARY_SUFFIX) =>
+                    && ptx::kernel_of_ordinary(function.name).is_none() =>
             {
                 let (shared, dynamic_shared) = survey.shared_memory(function);
                 let signature = signatures.get(function.name);

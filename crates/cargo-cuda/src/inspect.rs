@@ -127,6 +127,7 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let text = &modules[found.module];
     let module = &parsed[found.module];
     let survey = ptx::Survey::new(module);
+    let mut sources = Sources::new(directories(session, project.as_ref()));
     for function in survey.entries(found.symbol) {
         let kind = match function.name == found.symbol {
             true => "",
@@ -138,18 +139,12 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
             ..found.clone()
         };
         match view {
-            View::Ptx => {
-                let mut sources = Sources::new(directories(session, project.as_ref()));
-                print!(
-                    "{}",
-                    interleave(text, module, function, &mut sources, colors)
-                );
-            }
+            View::Ptx => print!(
+                "{}",
+                interleave(text, module, function, &mut sources, colors)
+            ),
             View::Registers => print!("{}", registers(text, &found)?),
-            View::Sass => {
-                let mut sources = Sources::new(directories(session, project.as_ref()));
-                print!("{}", sass(text, &found, &mut sources, colors)?);
-            }
+            View::Sass => print!("{}", sass(text, &found, &mut sources, colors)?),
             View::Ir | View::Mir => unreachable!("these are printed above"),
         }
     }
@@ -271,7 +266,7 @@ fn functions<'a>(modules: &[Module<'a>]) -> Vec<Found<'a>> {
         for item in &parsed.items {
             if let Item::Function(function) = item
                 && function.body.is_some()
-                && !function.name.ends_with(ptx::ORDINARY_SUFFIX)
+                && ptx::kernel_of_ordinary(function.name).is_none()
             {
                 all.push(Found {
                     symbol: function.name,

@@ -312,10 +312,16 @@ fn set_floors(api: &Api, inner: &Inner, limit: usize) {
     }
 }
 
-/// Reads the stack record of a kernel. Returns the default for a kernel without a record.
-pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Need> {
-    let Ok(name) = std::ffi::CString::new(format!("{RECORD_PREFIX}{kernel}")) else {
-        return Ok(Need::default());
+/// Returns the bytes of a variable that describes a kernel, or `None` if the module has none with
+/// this name.
+pub(crate) fn read_variable(
+    api: &Api,
+    module: CUmodule,
+    name: &str,
+    doing: impl FnOnce() -> String,
+) -> CudaResult<Option<Vec<u8>>> {
+    let Ok(name) = std::ffi::CString::new(name) else {
+        return Ok(None);
     };
     let (mut address, mut size) = (0, 0);
     // SAFETY: the pointers are valid for the call, and the module is loaded.
@@ -323,19 +329,30 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
         api.driver
             .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
     };
-    if found != CUresult::CUDA_SUCCESS || size != size_of::<Record>() {
-        return Ok(Need::default());
+    if found != CUresult::CUDA_SUCCESS {
+        return Ok(None);
     }
-    let mut record = Record::default();
+    let mut bytes = vec![0u8; size];
     let _relaxed = Relaxed::new(api);
-    // SAFETY: the variable has the size of a record, for which any bytes are valid.
+    // SAFETY: the variable has `size` bytes.
     let result = unsafe {
         api.driver
-            .cuMemcpyDtoH_v2((&raw mut record).cast(), address, size_of::<Record>())
+            .cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, size)
     };
-    api.check(result, || {
+    api.check(result, doing)?;
+    Ok(Some(bytes))
+}
+
+/// Reads the stack record of a kernel. Returns the default for a kernel without a record.
+pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Need> {
+    let read = read_variable(api, module, &format!("{RECORD_PREFIX}{kernel}"), || {
         format!("reading how much stack the kernel `{kernel}` needs")
     })?;
+    let Some(record) = read.filter(|bytes| bytes.len() == size_of::<Record>()) else {
+        return Ok(Need::default());
+    };
+    // SAFETY: the bytes have the size of a record, for which any bytes are valid.
+    let record = unsafe { record.as_ptr().cast::<Record>().read_unaligned() };
     Ok(Need {
         bytes: record.bytes as usize,
         recursive: record.recursive != 0,
@@ -402,13 +419,13 @@ fn measure(api: &Api) -> Option<u64> {
 
 /// Switches this thread to the relaxed capture mode until it is dropped, so that calls are allowed
 /// that a capture otherwise prohibits.
-pub(crate) struct Relaxed<'a> {
+struct Relaxed<'a> {
     api: &'a Api,
     before: CUstreamCaptureMode,
 }
 
 impl<'a> Relaxed<'a> {
-    pub(crate) fn new(api: &'a Api) -> Relaxed<'a> {
+    fn new(api: &'a Api) -> Relaxed<'a> {
         let mut before = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is valid for the call. On failure, the mode is unchanged.
         let _ = unsafe { api.driver.cuThreadExchangeStreamCaptureMode(&mut before) };

@@ -11,11 +11,16 @@ use crate::{Base, Function, Instruction, Operand, Statement};
 /// The suffix of the name of an entry for ordinary launches, after the kernel's name.
 pub const ORDINARY_SUFFIX: &str = "$ordinary";
 
+/// Returns the name of the kernel that a function is an entry for ordinary launches of.
+pub fn kernel_of_ordinary(entry: &str) -> Option<&str> {
+    entry.strip_suffix(ORDINARY_SUFFIX)
+}
+
 /// The prefix of the name of the variable with a kernel's condition, before the kernel's name.
 pub const CONDITION_PREFIX: &str = "__cuda_std_ordinary_of_";
 
 /// The special registers that conditions may read: the sizes of the block and of the grid.
-const SIZES: [&str; 6] = [
+pub(crate) const SIZES: [&str; 6] = [
     "%ntid.x",
     "%ntid.y",
     "%ntid.z",

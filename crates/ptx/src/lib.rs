@@ -46,7 +46,9 @@ mod write;
 use crate::hash::HashMap;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
-pub use condition::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
+pub use condition::{
+    CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX, kernel_of_ordinary,
+};
 pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 

@@ -137,8 +137,10 @@ fn show(location: &Location) -> String {
 
 fn in_function(function: &Function<'_>) -> String {
     let name = function.name;
-    let name = name.strip_suffix(ptx::ORDINARY_SUFFIX).unwrap_or(name);
-    format!("in `{}`", ptx::stack::demangle(name))
+    format!(
+        "in `{}`",
+        ptx::stack::demangle(ptx::kernel_of_ordinary(name).unwrap_or(name))
+    )
 }
 
 /// Reports a cost that arises in several places.

@@ -88,7 +88,7 @@ pub use symbol::{Symbol, SymbolName};
 
 use function::Kernel;
 use ordinary::Ordinary;
-use ptx::{Entry, ORDINARY_SUFFIX};
+use ptx::{Entry, ORDINARY_SUFFIX, kernel_of_ordinary};
 
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
@@ -255,11 +255,10 @@ impl Module {
     /// # Ok::<(), cust::error::Error>(())
     /// ```
     pub fn kernel_names(&self) -> Vec<String> {
+        let is_kernel = |name: &String| kernel_of_ordinary(name).is_none();
         if let Some(entries) = &self.entries {
             let names = entries.iter().map(|entry| entry.name.clone());
-            return names
-                .filter(|name| !name.ends_with(ORDINARY_SUFFIX))
-                .collect();
+            return names.filter(is_kernel).collect();
         }
         let Ok(api) = self.context().bind() else {
             return Vec::new();
@@ -290,7 +289,8 @@ impl Module {
                 Some(CStr::from_ptr(name).to_string_lossy().into_owned())
             }
         };
-        functions.into_iter().filter_map(name).collect()
+        let names = functions.into_iter().filter_map(name);
+        names.filter(is_kernel).collect()
     }
 
     /// Returns the global variable of the given name.

@@ -14,7 +14,7 @@ use super::{Function, FunctionAttribute};
 use crate::backend::Api;
 use crate::dimensions::{BlockSize, GridSize};
 use crate::error::CudaResult;
-use crate::stack::Relaxed;
+use crate::stack::read_variable;
 
 /// The entry of a kernel for ordinary launches.
 #[derive(Debug)]
@@ -33,7 +33,11 @@ impl Ordinary {
         kernel: &str,
         parameters: &[usize],
     ) -> CudaResult<Option<Ordinary>> {
-        let Some(bytes) = read(api, module, kernel)? else {
+        let variable = format!("{CONDITION_PREFIX}{kernel}");
+        let Some(bytes) = read_variable(api, module, &variable, || {
+            format!("reading which launches of the kernel `{kernel}` are ordinary")
+        })?
+        else {
             return Ok(None);
         };
         let Some(condition) = Condition::decode(&bytes, parameters) else {
@@ -54,33 +58,6 @@ impl Ordinary {
             threads: OnceLock::new(),
         }))
     }
-}
-
-/// Returns the bytes of a kernel's condition, if it has one.
-fn read(api: &Api, module: CUmodule, kernel: &str) -> CudaResult<Option<Vec<u8>>> {
-    let Ok(name) = std::ffi::CString::new(format!("{CONDITION_PREFIX}{kernel}")) else {
-        return Ok(None);
-    };
-    let (mut address, mut size) = (0, 0);
-    // SAFETY: the pointers are valid for the call, and the module is loaded.
-    let found = unsafe {
-        api.driver
-            .cuModuleGetGlobal_v2(&mut address, &mut size, module, name.as_ptr())
-    };
-    if found != CUresult::CUDA_SUCCESS {
-        return Ok(None);
-    }
-    let mut bytes = vec![0u8; size];
-    let _relaxed = Relaxed::new(api);
-    // SAFETY: the variable has `size` bytes.
-    let result = unsafe {
-        api.driver
-            .cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, size)
-    };
-    api.check(result, || {
-        format!("reading which launches of the kernel `{kernel}` are ordinary")
-    })?;
-    Ok(Some(bytes))
 }
 
 impl Function<'_> {

@@ -13,7 +13,9 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
 use super::flow::{End, Graph, Id};
-use super::instructions::{instructions, is_parameter, is_pure, results, sources};
+use super::instructions::{
+    instructions, is_parameter, is_pure, is_same_in_block, results, sources,
+};
 use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
@@ -53,6 +55,9 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
                 counts.push(((id, index), count));
             }
         }
+    }
+    if counts.is_empty() {
+        return 0;
     }
     // The code for exited threads has barriers, too, but does not run if all counts are constants.
     // By induction over the counts: until one differs, all threads run this copy without that code.
@@ -521,9 +526,8 @@ impl<'a> Divergence<'a> {
                 .collect(),
         };
         let differs_at_start = |name: &str| {
-            let of_grid = ["%ctaid.", "%nctaid.", "%ntid."];
             let register = name.starts_with('%') || graph.type_of(name).is_some();
-            register && !written.contains(name) && !of_grid.iter().any(|it| name.starts_with(it))
+            register && !written.contains(name) && !is_same_in_block(name)
         };
         let mut changed = true;
         while changed {

@@ -153,3 +153,10 @@ pub(crate) fn rename<'a>(
         rename_operand(operand, to);
     }
 }
+
+/// Returns whether a special register has the same value in all threads of a block.
+pub(super) fn is_same_in_block(special: &str) -> bool {
+    ["%ctaid.", "%nctaid.", "%ntid."]
+        .iter()
+        .any(|of_grid| special.starts_with(of_grid))
+}

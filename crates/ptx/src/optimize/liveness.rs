@@ -3,7 +3,9 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Graph, Id};
-use super::instructions::{has_result, instructions, is_parameter, is_pure, results, sources};
+use super::instructions::{
+    has_result, instructions, is_parameter, is_pure, is_same_in_block, results, sources,
+};
 use crate::dead::visit_operand;
 use crate::{Instruction, Statement, Type};
 
@@ -176,10 +178,8 @@ impl<'a> Uniform<'a> {
                 };
                 let mut same = is_pure(it) || is_parameter(it);
                 sources(it, &mut |name| {
-                    let sizes = ["%ctaid.", "%nctaid.", "%ntid."];
-                    same &= uniform.contains(name)
-                        || !name.starts_with('%')
-                        || sizes.iter().any(|size| name.starts_with(size));
+                    same &=
+                        uniform.contains(name) || !name.starts_with('%') || is_same_in_block(name);
                 });
                 if same {
                     uniform.insert(name);

@@ -137,16 +137,16 @@ pub fn optimize<'a>(
         let mut optimized = None;
         if let Item::Function(function) = &mut item {
             optimized = optimize_function(function, &no_return, kernels, names);
-            let budget = optimized.as_ref().and_then(|it| it.budget);
-            budgets.extend(budget.map(|budget| (function.name, budget)));
+            if let Some(Optimized { budget, ordinary }) = &optimized {
+                // The original of two entries rarely runs.
+                let name = ordinary
+                    .as_ref()
+                    .map_or(function.name, |(entry, _)| entry.name);
+                budgets.extend(budget.map(|budget| (name, budget)));
+            }
         }
         items.push(item);
         if let Some((function, condition)) = optimized.and_then(|it| it.ordinary) {
-            // The original rarely runs.
-            let original = function.name.strip_suffix(ORDINARY_SUFFIX);
-            if let Some(budget) = original.and_then(|name| budgets.remove(name)) {
-                budgets.insert(function.name, budget);
-            }
             items.push(Item::Variable(condition));
             items.push(Item::Function(function));
         }

@@ -26,6 +26,7 @@ use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
 use super::{definitions, liveness, threading};
+use crate::condition::SIZES;
 use crate::dead::visit_operand;
 use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
 
@@ -116,16 +117,6 @@ const FLATTENED: [[&str; 5]; 2] = [
         "%nctaid.z",
     ],
     ["%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z"],
-];
-
-/// The special registers that are the same in the whole grid.
-const UNIFORM: [&str; 6] = [
-    "%ntid.x",
-    "%ntid.y",
-    "%ntid.z",
-    "%nctaid.x",
-    "%nctaid.y",
-    "%nctaid.z",
 ];
 
 /// The dimensions that an index combines.
@@ -761,7 +752,7 @@ impl<'g, 'a> Test<'g, 'a> {
             return None;
         };
         if let ("mov", [Operand::Name(from)]) = (it.opcode, rest)
-            && let Some(special) = UNIFORM.iter().find(|it| *it == from)
+            && let Some(special) = SIZES.iter().find(|it| *it == from)
         {
             return Some(self.special(special));
         }
@@ -775,7 +766,7 @@ impl<'g, 'a> Test<'g, 'a> {
             if self.graph.type_of(name).is_some() {
                 values.insert(name, self.value(name)?);
             } else {
-                known &= !name.starts_with('%') || UNIFORM.contains(&name);
+                known &= !name.starts_with('%') || SIZES.contains(&name);
             }
         }
         if !known {

@@ -15,7 +15,8 @@ use petgraph::graphmap::DiGraphMap;
 use super::arrivals::{Count, Place, outcomes};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
-    can_be_copied, has_effect, instructions, is_parameter, is_pure, results, sources,
+    can_be_copied, has_effect, instructions, is_parameter, is_pure, is_same_in_block, results,
+    sources,
 };
 use super::loops::{self, Loop};
 use super::names::Names;
@@ -290,10 +291,9 @@ fn is_fixed<'a>(
         }
         Some(_) => false,
         None => {
-            let of_grid = ["%ctaid.", "%nctaid.", "%ntid."];
             // Other names are those of parameters and variables.
             let register = name.starts_with('%') || graph.type_of(name).is_some();
-            !register || of_grid.iter().any(|special| name.starts_with(special))
+            !register || is_same_in_block(name)
         }
     };
     known.insert(name, fixed);
