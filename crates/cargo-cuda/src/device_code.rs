@@ -362,7 +362,7 @@ fn describe_cubin(bytes: &[u8]) -> Result<Description> {
             continue;
         };
         const ENTRY: u8 = 0x10;
-        if name.starts_with(INTERNAL) {
+        if name.starts_with(INTERNAL) || ptx::kernel_of_ordinary(name).is_some() {
             continue;
         }
         if symbol.kind() == object::SymbolKind::Text && st_other & ENTRY != 0 {
