@@ -1646,6 +1646,59 @@ fn operations() -> String {
 }
 
 #[test]
+fn no_launch_is_meant_to_panic() {
+    // A row of as many elements as the other slice has starts at some place of the first slice.
+    let row = |k: u32| {
+        format!(
+            "ld.global.u64 %y{k}, [%rd3+{}]; setp.gt.u64 %q1, %y{k}, %rd2; @%q1 bra $P0;
+             sub.s64 %y0, %rd2, %y{k}; setp.lt.u64 %q{}, %y0, %rd4; @%q{} bra $P0;",
+            8 * k,
+            k + 1,
+            k + 1
+        )
+    };
+    let rows: String = (1..8).map(row).collect();
+    let element = operations() + &rows + "st.global.u32 [%rd3], %r1;";
+    let text = optimized(&(grid_stride(&element) + &panic_with("$P0", "%y0")));
+    let (_, copy) = specialized(&text);
+    assert!(copy.contains("st.global.u32"), "{copy}");
+}
+
+#[test]
+fn clamps_of_signed_integers_have_32_bits() {
+    // The operations of a copy that limits `%y2` to the elements of a slice.
+    let operations_of = |code: &str| {
+        let element = operations()
+            + &format!(
+                ".reg .b64 %d;
+                 cvt.rn.f32.u64 %f1, %rd5; cvt.rzi.s64.f32 %y1, %f1; setp.nan.f32 %q1, %f1, %f1;
+                 selp.b64 %y2, 0, %y1, %q1; add.s64 %y3, %rd4, -1; {code}
+                 shl.b64 %y6, %y5, 2; add.s64 %y7, %rd3, %y6; st.global.u32 [%y7], %r1;"
+            );
+        let text = optimized(&grid_stride(&element));
+        specialized(&text).1
+    };
+    let clamp = "setp.lt.s64 %q2, %y2, 0; min.s64 %y4, %y2, %y3; selp.b64 %y5, 0, %y4, %q2;";
+    let copy = operations_of(clamp);
+    for operation in ["cvt.rzi.s32.f32", "max.s32", "min.s32"] {
+        assert!(copy.contains(operation), "{copy}");
+    }
+    assert!(!copy.contains("selp.b32"), "{copy}");
+    // The sum wraps around if the float is 2^63 or more.
+    let next = format!("add.s64 %d, %y2, 1; {}", clamp.replace("%y2", "%d"));
+    let copy = operations_of(&next);
+    assert!(
+        copy.contains("selp.b32") && copy.contains("abs.f32"),
+        "{copy}"
+    );
+    // Too far, and the limit may be negative.
+    let far = next.replace(", 1;", ", 513;");
+    assert!(!operations_of(&far).contains("rzi.s32"));
+    let negative = clamp.replace("setp.lt.s64", "add.s64 %y3, %rd4, -2; setp.lt.s64");
+    assert!(!operations_of(&negative).contains("max.s"));
+}
+
+#[test]
 fn conversions_of_floats_that_are_limited_have_32_bits() {
     let element = operations()
         + "

@@ -1495,6 +1495,149 @@ fn tested_coordinates_change_nothing() {
     );
 }
 
+/// Returns a kernel that accesses the elements around a converted float, limited to a matrix with
+/// `stride` columns.
+fn clamped(rng: &mut Rng) -> String {
+    let mut text = Text::new(rng);
+    text.line("mov.u32 %acc, 7;");
+    text.line("setp.lt.u64 %p1, %xs_len, 3;\n@%p1 bra $end;");
+    let last = text.op("%rd", "add.s64", "%stride, -1");
+    let float = text.op("%f", "ld.global.f32", "[%xs]");
+    let (ty, float) = match text.rng.bool() {
+        true => ("f32", float),
+        false => ("f64", text.op("%fd", "cvt.f64.f32", &float)),
+    };
+    let converted = text.op("%rd", &format!("cvt.rzi.s64.{ty}"), &float);
+    let same = format!("{float}, {float}");
+    let place = match text.rng.bool() {
+        true => {
+            let nan = text.op("%p", &format!("setp.nan.{ty}"), &same);
+            text.op("%rd", "selp.b64", &format!("0, {converted}, {nan}"))
+        }
+        false => {
+            let number = text.op("%p", &format!("setp.num.{ty}"), &same);
+            text.op("%rd", "selp.b64", &format!("{converted}, 0, {number}"))
+        }
+    };
+    if text.rng.u32(..8) == 0 {
+        // All bits count.
+        let high = text.op("%rd", "shr.u64", &format!("{place}, 32"));
+        let high = text.op("%r", "cvt.u32.u64", &high);
+        text.line(&format!("mad.lo.s32 %acc, %acc, 31, {high};"));
+    }
+    let mut first = None;
+    for number in 0..text.rng.u32(1..5) {
+        let mut moved = place.clone();
+        for _ in 0..text.rng.u32(..3) {
+            let by = match text.rng.u32(..8) {
+                0 => text.rng.i32(-700..700),
+                _ => text.rng.i32(-3..4),
+            };
+            let opcode = ["add.s64", "sub.s64"][text.rng.usize(..2)];
+            moved = text.op("%rd", opcode, &format!("{moved}, {by}"));
+        }
+        let skip = format!("$S{number}");
+        let index = match text.rng.u32(..5) {
+            0 => {
+                let least = text.op("%rd", "min.s64", &format!("{moved}, {last}"));
+                text.op("%rd", "max.s64", &format!("{least}, 0"))
+            }
+            1 => {
+                let most = text.op("%rd", "max.s64", &format!("0, {moved}"));
+                text.op("%rd", "min.s64", &format!("{last}, {most}"))
+            }
+            2 => {
+                // Only places in the row.
+                let p = text.op("%p", "setp.lt.s64", &format!("{moved}, 0"));
+                text.line(&format!("@{p} bra {skip};"));
+                let ty = ["s64", "u64"][text.rng.usize(..2)];
+                let p = text.op("%p", &format!("setp.ge.{ty}"), &format!("{moved}, %stride"));
+                text.line(&format!("@{p} bra {skip};"));
+                moved
+            }
+            _ => {
+                let (compare, negative) = [
+                    (("setp.lt.s64", "0"), true),
+                    (("setp.gt.s64", "-1"), false),
+                    (("setp.ge.s64", "0"), false),
+                    (("setp.le.s64", "-1"), true),
+                ][text.rng.usize(..4)];
+                let (compare, with) = compare;
+                let p = text.op("%p", compare, &format!("{moved}, {with}"));
+                let least = text.op("%rd", "min.s64", &format!("{moved}, {last}"));
+                let sides = match negative {
+                    true => format!("0, {least}"),
+                    false => format!("{least}, 0"),
+                };
+                text.op("%rd", "selp.b64", &format!("{sides}, {p}"))
+            }
+        };
+        let index = match (&first, text.rng.bool()) {
+            (Some(row), true) => {
+                let row = text.op("%rd", "mul.lo.s64", &format!("{row}, %stride"));
+                text.op("%rd", "add.s64", &format!("{row}, {index}"))
+            }
+            _ => index,
+        };
+        text.check(&index, "%out_len");
+        let at = text.address("%out", &index);
+        let old = text.op("%r", "ld.global.u32", &format!("[{at}]"));
+        text.line(&format!("mad.lo.s32 %acc, %acc, 31, {old};"));
+        text.line(&format!("{skip}:"));
+        if number == 0 && text.rng.bool() {
+            let p = text.op("%p", "setp.lt.s64", &format!("{place}, 0"));
+            let least = text.op("%rd", "min.s64", &format!("{place}, {last}"));
+            first = Some(text.op("%rd", "selp.b64", &format!("0, {least}, {p}")));
+        }
+    }
+    text.line("st.global.u32 [%report+24], %acc;\n$end:\nret;");
+    text.finish("")
+}
+
+#[test]
+fn clamped_floats_change_nothing() {
+    let (seed, kernels) = settings(300);
+    let mut narrowed = 0;
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let text = clamped(&mut rng);
+        let (plain, moved) = finished(&text);
+        narrowed += u64::from(moved.contains("cvt.rzi.s32."));
+        for _ in 0..24 {
+            let side = match rng.u32(..8) {
+                0 => (1 << 30) + rng.u64(..4) - 2,
+                1 => (1 << 32) + rng.u64(..4) - 2,
+                2 => u64::MAX - rng.u64(..3),
+                _ => rng.u64(..9),
+            };
+            let place = match rng.u32(..9) {
+                0 => f32::NAN,
+                1 => f32::INFINITY,
+                2 => f32::from_bits(0x5f00_0000 + rng.u32(..3) - 1),
+                3 => f32::from_bits(0x4f00_0000 + rng.u32(..3) - 1),
+                4 => f32::from_bits(0x4e80_0000 + rng.u32(..5) - 2),
+                5 => side as f32,
+                _ => rng.f32() * 12.0 - 2.0,
+            };
+            let sign = [1.0, 1.0, -1.0][rng.usize(..3)];
+            let len = match rng.bool() {
+                true => (side as usize).min(9).pow(2),
+                false => rng.usize(1..90),
+            };
+            let out: Vec<u32> = (0..len.max(1)).map(|_| rng.u32(..1000)).collect();
+            let slices = [&[(sign * place).to_bits(), 0, 0][..], &[1], &out];
+            let numbers = [0, 0, side, 0];
+            let expected = run(&plain, slices, numbers);
+            let found = run(&moved, slices, numbers);
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        narrowed * 3 > kernels || seed.is_some(),
+        "{narrowed} of {kernels} are narrowed"
+    );
+}
+
 /// Returns a kernel with a thread per place of a matrix, all of which access several elements.
 fn elements(rng: &mut Rng) -> String {
     let mut text = Text::new(rng);

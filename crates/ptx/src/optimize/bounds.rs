@@ -424,6 +424,8 @@ fn analyze<'a>(
     // The blocks that all threads reach, except those beyond the extents.
     let mut reached = HashSet::from_iter([special.first]);
     let mut certain = HashSet::default();
+    // The conditions of panics.
+    let mut fails = HashSet::default();
     for &id in region.order() {
         let Some(mut known) = states.remove(&id) else {
             continue;
@@ -464,8 +466,10 @@ fn analyze<'a>(
             facts.statement(statement);
         }
         let end = &graph.blocks[id].end;
+        let check = check_of(graph, &cold, id);
+        fails.extend(check.map(|check| (check.register, check.negated)));
         if reached.contains(&id) {
-            certain.extend(check_of(graph, &cold, id).map(|check| check.register));
+            certain.extend(check.map(|check| check.register));
             let is_limit = &mut |it: &Comparison<'a>| {
                 let mut sides = [&it.left, &it.right].into_iter();
                 sides.all(|side| is_of_launch(graph, single, side))
@@ -501,6 +505,8 @@ fn analyze<'a>(
         certain.contains(each.register)
             && (sides.iter().flatten()).all(|side| is_of_launch(graph, single, side))
     };
+    // No launch is meant to panic.
+    (found.proven).retain(|each| !fails.contains(&(each.register, each.outcome)));
     for each in &mut found.proven {
         each.is_likely &= each.bound.is_product() || is_certain(each);
     }
@@ -627,13 +633,20 @@ impl<'a> Known<'a> {
     fn execute(&mut self, facts: &Facts<'a>, extents: &HashSet<&'a str>, it: &Instruction<'a>) {
         let value = self.result(facts, extents, it);
         let least = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
-            ("min", ["u64" | "u32"], [_, a, b]) if it.guard.is_none() => {
-                let sums = [a, b].map(|operand| {
+            ("min", [ty @ ("u64" | "u32" | "s64" | "s32")], [_, a, b]) if it.guard.is_none() => {
+                let values = [a, b].map(|operand| {
                     let value = self.value(facts, operand)?;
-                    let is_plain = value.hypothesis.is_none() && value.range.0 >= 0;
-                    value.polynomial.as_sum().filter(|_| is_plain)
+                    let is_positive = match *ty {
+                        "s32" => value.range.1 <= i32::MAX.into(),
+                        _ => true,
+                    };
+                    (value.hypothesis.is_none() && value.range.0 >= 0 && is_positive)
+                        .then_some(value)
                 });
-                sums.into_iter().flatten().collect()
+                // Otherwise the result may be negative.
+                let is_unsigned = ty.starts_with('u') || values.iter().all(Option::is_some);
+                let sums = (values.into_iter().flatten()).filter(|_| is_unsigned);
+                sums.filter_map(|value| value.polynomial.as_sum()).collect()
             }
             ("selp", ["b64" | "u64" | "s64"], [_, if_true, if_false, Operand::Name(condition)])
                 if it.guard.is_none() =>

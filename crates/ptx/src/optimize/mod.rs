@@ -4,6 +4,7 @@
 mod arrivals;
 mod ballots;
 mod bounds;
+mod clamps;
 mod combine;
 mod convert;
 mod coordinates;
@@ -245,6 +246,7 @@ fn optimize_function<'a>(
     if let Some(special) = &special {
         changed += coordinates::test(&mut graph, names, special);
         changed += narrow::settle(&mut graph, special);
+        changed += clamps::order(&mut graph, names, special);
     }
     if let Some(special) = &mut special
         && bounds::prove(&mut graph, names, special)
@@ -265,7 +267,8 @@ fn optimize_function<'a>(
     changed += divisions::unroll(&mut graph, names, &slow);
     changed += divisions::start_loads(&mut graph);
     if let Some(special) = special {
-        changed += 1 + implied::remove(&mut graph, &special);
+        changed += 1 + clamps::saturate(&mut graph, names, &special);
+        implied::remove(&mut graph, &special);
         let weaker = weaker::find(&graph, &special);
         changed += narrow::narrow(&mut graph, names, &special);
         weaker::remove(&mut graph, &weaker);

@@ -415,7 +415,7 @@ impl<'a> Region<'a> {
 
     /// Calls `statement` with each statement and the facts before it, and `edge` with the facts on
     /// each edge, from a block to a block, and on the entry.
-    fn visit(
+    pub fn visit(
         &self,
         graph: &Graph<'a>,
         special: &Special<'a>,
@@ -1120,7 +1120,7 @@ impl<'a> Facts<'a> {
             (
                 "min",
                 None,
-                ["u64" | "u32"],
+                ["u64" | "u32" | "s64" | "s32"],
                 [_, a @ Operand::Name(left), b @ Operand::Name(right)],
             ) if matches!(
                 (self.range(a), self.range(b)),
@@ -1247,7 +1247,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the range of an instruction's result, if it is known.
-    fn result_range(&self, it: &Instruction<'a>) -> Option<Range> {
+    pub fn result_range(&self, it: &Instruction<'a>) -> Option<Range> {
         let operand = |index: usize| self.range(it.operands.get(index)?);
         let word =
             |(low, high): Range| (low >= 0 && high <= i64::from(u32::MAX)).then_some((low, high));
@@ -1385,6 +1385,23 @@ impl<'a> Facts<'a> {
                     (Some(one), None) | (None, Some(one)) => Some((0, one.1)),
                     (None, None) => None,
                 }
+            }
+            // The ranges of 32-bit integers have no sign.
+            ("min" | "max", [ty @ ("s64" | "s32")]) => {
+                let (least, most) = match *ty {
+                    "s64" => (i64::MIN, i64::MAX),
+                    _ => (i32::MIN.into(), i32::MAX.into()),
+                };
+                let of = |index: usize| match operand(index) {
+                    Some(range) if range.0 >= least && range.1 <= most => range,
+                    _ => (least, most),
+                };
+                let (a, b) = (of(1), of(2));
+                let range = match it.opcode {
+                    "min" => (a.0.min(b.0), a.1.min(b.1)),
+                    _ => (a.0.max(b.0), a.1.max(b.1)),
+                };
+                (range != (least, most) && (*ty == "s64" || range.0 >= 0)).then_some(range)
             }
             ("max", ["u64" | "u32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
@@ -1931,6 +1948,14 @@ impl<'a> State<'a> {
             {
                 let [a, b] = self.lows(graph, names, [a, b], to);
                 let low = graph.emit(names, to, Type::B32, "min", &["u32"], [a, b]);
+                self.defer(it, low);
+                true
+            }
+            (opcode @ ("min" | "max"), ["s64"], [result, a, b])
+                if is_own(result) && is_word(a) && is_word(b) =>
+            {
+                let [a, b] = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, opcode, &["s32"], [a, b]);
                 self.defer(it, low);
                 true
             }
