@@ -5,16 +5,14 @@ use cuda_std::prelude::*;
 use cuda_std::vector::F32x4;
 use cust_core::DeviceCopy;
 
-/// Returns the contribution of a particle at `other`, whose fourth element is its mass, to the
-/// density at `own` (poly6 kernel without its constant factor).
+/// Adds the contribution of a particle at `other`, whose fourth element is its mass, to the density
+/// at `own` (poly6 kernel without its constant factor).
 #[inline(always)]
-fn contribution(own: &F32x4, other: &F32x4, radius: f32) -> f32 {
+fn contribute(sum: &mut f32, own: &F32x4, other: &F32x4, radius: f32) {
     let (dx, dy, dz) = (other[0] - own[0], other[1] - own[1], other[2] - own[2]);
     let difference = radius * radius - (dx * dx + dy * dy + dz * dz);
     if difference > 0.0 {
-        other[3] * difference * difference * difference
-    } else {
-        0.0
+        *sum += other[3] * difference * difference * difference;
     }
 }
 
@@ -39,7 +37,7 @@ pub fn sph_density_safe(
                 for x in cx.saturating_sub(1)..=(cx + 1).min(side - 1) {
                     let cell = (z * side + y) * side + x;
                     for other in &particles[starts[cell] as usize..starts[cell + 1] as usize] {
-                        sum += contribution(own, other, radius);
+                        contribute(&mut sum, own, other, radius);
                     }
                 }
             }
@@ -72,7 +70,7 @@ pub unsafe fn sph_density_raw(
             for x in cx.saturating_sub(1)..=(cx + 1).min(side - 1) {
                 let cell = (z * side + y) * side + x;
                 for j in *starts.add(cell)..*starts.add(cell + 1) {
-                    sum += contribution(&own, &*particles.add(j as usize), radius);
+                    contribute(&mut sum, &own, &*particles.add(j as usize), radius);
                 }
             }
         }

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use super::instructions::{instructions, is_parameter, is_pure};
 use super::liveness::read;
 use super::names::Names;
+use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Guard, Instruction, Operand, Registers, Statement, Type};
+use crate::{Guard, Instruction, Operand, Registers, Space, Statement, Type};
 
 /// The index of a block.
 pub(super) type Id = usize;
@@ -391,6 +392,20 @@ impl<'a> Graph<'a> {
                 instructions(statement, f);
             }
         }
+    }
+
+    /// Removes the variables in local memory that no instruction refers to.
+    pub fn remove_unused_variables(&mut self) {
+        let mut used = HashSet::default();
+        self.visit(self.order.iter().copied(), &mut |it| {
+            for operand in &it.operands {
+                visit_operand(operand, &mut |name| _ = used.insert(name));
+            }
+        });
+        self.declarations.retain(|declaration| match declaration {
+            Statement::Variable(it) => it.space != Space::Local || used.contains(it.name),
+            _ => true,
+        });
     }
 
     /// Ends a block in an indirect branch with a new list of targets.

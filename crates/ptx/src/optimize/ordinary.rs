@@ -58,6 +58,7 @@ pub(super) fn split<'a>(
     // The copy computes the values of the test again.
     let blocks = graph.order.clone();
     liveness::remove_dead(graph, &blocks);
+    graph.remove_unused_variables();
     Some((original, condition))
 }
 
