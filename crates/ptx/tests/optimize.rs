@@ -2903,3 +2903,82 @@ fn iterators_that_have_started_leave_their_loop() {
                    $next: @%z0 bra $spin;";
     assert!(copy(&format!("mov.pred %z0, -1; {endless}")).contains("bra"));
 }
+
+/// Lists of bytes until the end: a loop over the lists, and one over the bytes. The address is also
+/// in `%rd7` and `%rd9`, as a generic one.
+const LISTS: &str = "
+    .reg .pred %p<9>;
+    .reg .b16 %rs<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_0];
+    ld.param.u64 %rd2, [k_param_1];
+    cvta.to.global.u64 %rd3, %rd1;
+    add.s64 %rd4, %rd3, %rd2;
+    add.s64 %rd5, %rd2, %rd1;
+    mov.u64 %rd6, %rd3;
+    mov.u64 %rd7, %rd1;
+    $list:
+    setp.ge.u64 %p1, %rd6, %rd4;
+    @%p1 bra $end;
+    sub.s64 %rd10, %rd5, %rd7;
+    add.s64 %rd11, %rd6, %rd10;
+    mov.u64 %rd8, %rd6;
+    mov.u64 %rd9, %rd7;
+    $byte:
+    ld.global.u8 %rs1, [%rd8];
+    add.s64 %rd8, %rd8, 1;
+    add.s64 %rd9, %rd9, 1;
+    setp.eq.s16 %p2, %rs1, 44;
+    mov.u64 %rd6, %rd8;
+    mov.u64 %rd7, %rd9;
+    @%p2 bra $list;
+    setp.ne.s64 %p3, %rd8, %rd11;
+    mov.u64 %rd6, %rd11;
+    mov.u64 %rd7, %rd5;
+    @%p3 bra $byte;
+    bra.uni $list;
+    $end:
+    st.global.u64 [%rd4], %rd7;
+    ret;
+    ";
+
+#[test]
+fn registers_with_equal_values_are_merged() {
+    let merges = |from: &str, to: &str| {
+        let text = optimized(&replaced(LISTS, from, to));
+        let is_merged = !text.contains("%rd7,") && !text.contains("%rd9,");
+        assert!(!is_merged || text.contains("[%rd4], %rd6"), "{text}");
+        is_merged
+    };
+    let next = "add.s64 %rd9, %rd9, 1;";
+    assert!(merges(next, next));
+    // An operand, an operation, an iteration or an initial value differs.
+    assert!(!merges(next, "add.s64 %rd9, %rd9, 2;"));
+    assert!(!merges(next, "sub.s64 %rd9, %rd9, 1;"));
+    assert!(!merges(next, "@%p1 add.s64 %rd9, %rd9, 1;"));
+    assert!(!merges(next, "{ .reg .b64 %own; add.s64 %rd9, %rd9, 1; }"));
+    assert!(!merges("mov.u64 %rd7, %rd1;", "add.s64 %rd7, %rd1, 1;"));
+    assert!(!merges("cvta.to.global", "cvta.to.shared"));
+    assert!(!merges("mov.u64 %rd7, %rd1;", ""));
+    // Another path has another initial value.
+    let paths = "mov.u64 %rd12, %rd1; setp.eq.s64 %p4, %rd2, 7; @%p4 bra $start;
+                 mov.u64 %rd12, %rd2; $start: mov.u64 %rd6, %rd12;";
+    assert!(!merges("mov.u64 %rd6, %rd3;", paths));
+    let equal = paths.replace("%rd12, %rd2;", "%rd12, %rd3;");
+    assert!(merges(
+        "mov.u64 %rd6, %rd3;\n    mov.u64 %rd7, %rd1;",
+        &(equal + "mov.u64 %rd7, %rd1;")
+    ));
+    // The end differs.
+    assert!(!merges(
+        "sub.s64 %rd10, %rd5, %rd7;",
+        "sub.s64 %rd10, %rd5, %rd2;"
+    ));
+    assert!(!merges(
+        "sub.s64 %rd10, %rd5, %rd7;",
+        "add.s64 %rd10, %rd5, %rd7;"
+    ));
+    // The other register is read between their changes.
+    let between = "st.global.u64 [%rd4], %rd9; add.s64 %rd9, %rd9, 1;";
+    assert!(!merges(next, between));
+}

@@ -402,7 +402,30 @@ fn kernel(rng: &mut Rng) -> String {
         }
     }
     text.line("st.global.u32 [%own_report+16], %sum;\nret;");
+    if text.rng.u32(..3) == 0 {
+        text.code.body = mirrored(text.rng, &text.code.body);
+    }
     text.finish()
+}
+
+/// Adds to each change of a variable the same change of another one, in most kernels to all.
+fn mirrored(rng: &mut Rng, body: &str) -> String {
+    let omitted = rng.bool();
+    let mut mirrored = String::new();
+    for line in body.lines() {
+        let mut words = line
+            .split_whitespace()
+            .filter(|word| !word.starts_with('@'));
+        let changed = words.nth(1);
+        if changed == Some("%w4,") {
+            continue;
+        }
+        mirrored += &format!("{line}\n");
+        if changed == Some("%w3,") && !(omitted && rng.u32(..16) == 0) {
+            mirrored += &format!("{}\n", line.replace("%w3", "%w4"));
+        }
+    }
+    mirrored
 }
 
 /// Returns the kernel before and after the passes.

@@ -3,7 +3,7 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeSet;
 
-use super::instructions::{instructions, is_parameter, is_pure};
+use super::instructions::{instructions, is_parameter, is_pure, rename};
 use super::liveness::read;
 use super::names::Names;
 use crate::dead::visit_operand;
@@ -47,6 +47,15 @@ impl<'a> End<'a> {
         match self {
             End::Branch(guard, ..) => visit(guard.register),
             End::Leave(it) | End::Switch(it, _) => read(it, visit),
+            End::Jump(..) | End::Never => {}
+        }
+    }
+
+    /// Replaces the registers that the end reads.
+    pub fn rename(&mut self, new: &mut impl FnMut(&'a str) -> &'a str) {
+        match self {
+            End::Branch(guard, ..) => guard.register = new(guard.register),
+            End::Leave(it) | End::Switch(it, _) => rename(it, new),
             End::Jump(..) | End::Never => {}
         }
     }

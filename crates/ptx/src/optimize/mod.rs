@@ -10,6 +10,7 @@ mod convert;
 mod coordinates;
 mod counts;
 mod divisions;
+mod duplicates;
 mod early_loads;
 mod entry_branch;
 mod exits;
@@ -230,6 +231,7 @@ fn optimize_function<'a>(
         changed += parameters::reuse(&mut graph, function);
     }
     changed += spaces::infer(&mut graph, names, kernel, slices);
+    changed += duplicates::merge(&mut graph);
     changed += reductions::replace(&mut graph);
     changed += ballots::replace(&mut graph, names);
     if function.entry {
