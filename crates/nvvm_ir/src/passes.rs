@@ -36,6 +36,7 @@ mod parameters;
 mod prune;
 mod reachable;
 mod remove_unreachable_blocks;
+mod select_cases;
 mod separate_panics;
 mod share_slots;
 mod subtract_steps;
@@ -59,6 +60,7 @@ pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use select_cases::select_cases;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use subtract_steps::subtract_steps;
@@ -107,6 +109,11 @@ pub const PASSES: &[Pass] = &[
         name: "branch_on_orderings",
         about: "replaces switches on three-way comparisons with branches on the comparisons",
         run: branch_on_orderings,
+    },
+    Pass {
+        name: "select_cases",
+        about: "replaces cases of a switch that skip the default's computation with selects",
+        run: select_cases,
     },
     Pass {
         name: "merge_branches",

@@ -332,6 +332,7 @@ impl Compiler<'_> {
                     passes::dead_functions(&mut optimized);
                     passes::dead_globals(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
+                    passes::select_cases(&mut optimized);
                     passes::merge_branches(&mut optimized);
                     passes::subtract_steps(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
