@@ -39,6 +39,7 @@ mod remove_unreachable_blocks;
 mod select_cases;
 mod separate_panics;
 mod share_slots;
+mod skip_selects;
 mod subtract_steps;
 mod unite_latches;
 mod unroll_divergent_loops;
@@ -63,6 +64,7 @@ pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use select_cases::select_cases;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
+pub use skip_selects::skip_selects;
 pub use subtract_steps::subtract_steps;
 pub use unite_latches::unite_latches;
 pub use unroll_divergent_loops::unroll_divergent_loops;
@@ -119,6 +121,11 @@ pub const PASSES: &[Pass] = &[
         name: "merge_branches",
         about: "merges two conditional branches with the same targets into one",
         run: merge_branches,
+    },
+    Pass {
+        name: "skip_selects",
+        about: "moves selects past the ways on which they select what was there before",
+        run: skip_selects,
     },
     Pass {
         name: "unite_latches",

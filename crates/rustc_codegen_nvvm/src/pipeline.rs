@@ -334,6 +334,7 @@ impl Compiler<'_> {
                     passes::branch_on_orderings(&mut optimized);
                     passes::select_cases(&mut optimized);
                     passes::merge_branches(&mut optimized);
+                    passes::skip_selects(&mut optimized);
                     passes::subtract_steps(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
