@@ -1126,6 +1126,23 @@ fn divisions_have_32_bits() {
         assert!(copy.contains(found), "{copy}");
     }
     assert!(!copy.contains("mul.hi.u64"), "{copy}");
+    // Whether the quotient takes one product of 32 bits: the shift follows from the divisor.
+    let is_short = |factor: &str, shift: u32, short: &str| {
+        let copy = copy_of(&format!(
+            "add.s64 %a5, %len, %count; add.s64 %a6, %a5, %i; st.global.u64 [%to], %a6;
+             mul.hi.u64 %c0, %i, {factor}; shr.u64 %a7, %c0, {shift}; {}
+             st.global.u64 [%to], %a7;",
+            access(0)
+        ));
+        copy.contains(&format!(", {short};"))
+    };
+    assert!(is_short("-2049638230412172401", 3, "3817748708"));
+    assert!(is_short("-3689348814741910323", 2, "3435973837"));
+    assert!(is_short("-2049638230412172401", 4, "3817748708"));
+    // No quotient by a number.
+    assert!(!is_short("-2049638230412172401", 2, "3817748708"));
+    // The quotient of 2³¹ - 1 and 28 would be wrong.
+    assert!(!is_short("2635249153387078803", 2, "613566757"));
 }
 
 #[test]

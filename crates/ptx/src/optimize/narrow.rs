@@ -24,6 +24,7 @@ use super::instructions::{instructions, is_pure, rename_operand, results, source
 use super::loops::{self, Comparison, Relation};
 use super::names::Names;
 use super::specialize::{BOUND, Covered, Special};
+use super::version::number;
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
@@ -124,6 +125,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
             low: own.variables.clone(),
             floats: Floats::default(),
             products: HashMap::default(),
+            upper: HashMap::default(),
         },
     );
     let mut count = 0;
@@ -146,6 +148,7 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
                 low: state.low.clone(),
                 floats: state.floats.clone(),
                 products: state.products.clone(),
+                upper: state.upper.clone(),
             };
             if hot.contains(&to) {
                 match states.get_mut(&to) {
@@ -1659,6 +1662,20 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// If `x * factor >> 64 + by` is the quotient of each `x` below 2³¹ and a divisor, returns the factor
+/// of 32 bits with which `x * factor >> 32 + by` is the same.
+fn narrow_factor(factor: u64, by: u32) -> Option<u64> {
+    let divisor = 1u128.checked_shl(64 + by)?.div_ceil(factor.max(1).into());
+    let narrow = u32::try_from(factor.div_ceil(1 << 32)).ok()?;
+    // The product exceeds `x / divisor` by less than `1 / divisor`, so no integer is between them.
+    // The excess of the product with `factor` is smaller.
+    let power = 1u128.checked_shl(32 + by)?;
+    let excess = u128::from(narrow)
+        .checked_mul(divisor)?
+        .checked_sub(power)?;
+    (excess.checked_mul(i32::MAX as u128)? < power).then_some(narrow.into())
+}
+
 fn is_64(ty: &str) -> bool {
     matches!(ty, "u64" | "s64")
 }
@@ -1712,6 +1729,10 @@ struct State<'a> {
     /// The private registers that are computed as the product of a register and a number: that
     /// register, which no other instruction writes and which fits 31 bits, and the number.
     products: HashMap<&'a str, (&'a str, u64)>,
+    /// The private registers that are the upper half of the product of a register and a number: that
+    /// register's lower half, which no other instruction writes and which fits 31 bits, and the
+    /// number.
+    upper: HashMap<&'a str, (&'a str, u64)>,
 }
 
 impl<'a> State<'a> {
@@ -1721,6 +1742,7 @@ impl<'a> State<'a> {
         self.low
             .retain(|name, low| other.low.get(name) == Some(low));
         (self.products).retain(|name, product| other.products.get(name) == Some(product));
+        (self.upper).retain(|name, product| other.upper.get(name) == Some(product));
     }
 
     /// Appends the statement, or a replacement, to `to`. Returns the number of replacements.
@@ -1998,7 +2020,15 @@ impl<'a> State<'a> {
             ("shr", ["u64" | "s64" | "b64"], [result, a, by @ Operand::Integer(count)])
                 if is_own(result) && is_index(a) && count.bits < 32 =>
             {
-                let [a] = self.lows(graph, names, [a], to);
+                let a = match self.quotient(a, count.bits as u32) {
+                    Some((dividend, factor)) => {
+                        let operands = [Operand::Name(dividend), number(factor)];
+                        let upper =
+                            graph.emit(names, to, Type::B32, "mul", &["hi", "u32"], operands);
+                        Operand::Name(upper)
+                    }
+                    None => self.low_of(graph, names, a, to),
+                };
                 let operands = [a, by.clone()];
                 let low = graph.emit(names, to, Type::B32, "shr", &["u32"], operands);
                 self.defer(it, low);
@@ -2101,6 +2131,12 @@ impl<'a> State<'a> {
                 if is_own(result) && is_index(a) && is_small(result_range) =>
             {
                 let [a] = self.lows(graph, names, [a], to);
+                if let (&Operand::Name(source), &Operand::Name(product)) = (&a, result)
+                    && own.private.contains(product)
+                    && !own.is_variable(source)
+                {
+                    self.upper.insert(product, (source, factor.bits));
+                }
                 let [low, high] = [factor.bits & u64::from(u32::MAX), factor.bits >> 32]
                     .map(|half| Operand::Integer(Integer::unsigned(half)));
                 let operands = [a.clone(), low];
@@ -2193,6 +2229,16 @@ impl<'a> State<'a> {
             }
             _ => false,
         }
+    }
+
+    /// If a register shifted by `by` bits is a quotient by a constant, returns the 32-bit dividend and
+    /// the factor whose product has the same quotient in its upper half, shifted by `by` bits.
+    fn quotient(&self, register: &Operand<'a>, by: u32) -> Option<(&'a str, u64)> {
+        let Operand::Name(name) = register else {
+            return None;
+        };
+        let &(dividend, factor) = self.upper.get(name)?;
+        Some((dividend, narrow_factor(factor, by)?))
     }
 
     /// Returns the register and the number, both of which fit 31 bits, whose product a register is.
