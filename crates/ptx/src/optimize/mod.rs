@@ -300,7 +300,8 @@ fn optimize_function<'a>(
         changed += narrow::narrow(&mut graph, names, &whole);
     }
     let budget = if is_small {
-        Some(Budget::Small)
+        // Without the original body, ptxas chooses about as many registers as for nvcc's code.
+        original.is_none().then_some(Budget::Small)
     } else if original.is_some()
         && threads(function) > 0
         && !function.directives.iter().any(limits_registers)
