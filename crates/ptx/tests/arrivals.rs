@@ -169,6 +169,63 @@ fn threads_that_may_have_exited_are_counted() {
     assert_eq!(counted(steps, "ret;"), [0, 0, 1]);
 }
 
+#[test]
+fn ballots_of_whole_warps_are_constants() {
+    let stays_in = |directives: &str, leave: &str| {
+        let body = format!("{leave} @%p3 bra $go; ret; $go: {BALLOT} ret;");
+        waits(&optimized(directives, &body))[0] > 0
+    };
+    let stays = |leave: &str| stays_in(BLOCK, leave);
+    // All lanes of a warp exit, or none.
+    assert!(!stays("shr.u32 %r8, %r1, 5; setp.gt.u32 %p3, %r8, 2;"));
+    assert!(stays("shr.u32 %r8, %r1, 4; setp.gt.u32 %p3, %r8, 2;"));
+    assert!(!stays("and.b32 %r8, %r1, -32; setp.gt.u32 %p3, %r8, 2;"));
+    assert!(stays("and.b32 %r8, %r1, -16; setp.gt.u32 %p3, %r8, 2;"));
+    // The index of a row per warp.
+    let row = |index: &str| {
+        stays(&format!(
+            "{index} shr.u64 %rd8, %rd0, 5; setp.gt.u64 %p3, %rd8, %rd3;"
+        ))
+    };
+    let wide = "cvt.u64.u32 %rd0, %r9;";
+    assert!(!row(&format!("mad.lo.s32 %r9, %r2, 256, %r1; {wide}")));
+    assert!(row(&format!("mad.lo.s32 %r9, %r2, 48, %r1; {wide}")));
+    assert!(!row(&format!(
+        "shl.b32 %r8, %r2, 5; add.s32 %r9, %r8, %r1; {wide}"
+    )));
+    assert!(row(&format!(
+        "shl.b32 %r8, %r2, 4; add.s32 %r9, %r8, %r1; {wide}"
+    )));
+    assert!(!row(&format!(
+        "shl.b32 %r8, %r2, 4; or.b32 %r9, %r8, %r1; {wide}"
+    )));
+    assert!(row(&format!(
+        "shl.b32 %r8, %r1, 5; sub.s32 %r9, %r8, %r1; {wide}"
+    )));
+    assert!(row(&format!("mul.lo.s32 %r9, %r1, 2; {wide}")));
+    // A float is no multiple of 32 bits.
+    assert!(row(&format!(
+        "shl.b32 %r7, %r2, 5; cvt.rn.f32.u32 %r8, %r7; add.s32 %r9, %r8, %r1; {wide}"
+    )));
+    // Elements that no thread writes.
+    let warp = "shr.u32 %r8, %r1, 5; mul.wide.u32 %rd0, %r8, 4; add.s64 %rd8, %rd2, %rd0;";
+    let loaded = |load: &str| stays(&format!("{warp} {load}; setp.gt.u32 %p3, %r9, 2;"));
+    assert!(!loaded("ld.global.nc.u32 %r9, [%rd8]"));
+    assert!(loaded("ld.global.u32 %r9, [%rd8]"));
+    assert!(stays(
+        "ld.global.nc.u32 %r9, [%rd5]; setp.gt.u32 %p3, %r9, 2;"
+    ));
+    // The lanes of a warp have different places along the first dimension, and the second.
+    let second = "mov.u32 %r8, %tid.y; setp.gt.u32 %p3, %r8, 2;";
+    assert!(!stays_in(".reqntid 32, 8, 1", second));
+    assert!(stays_in(".reqntid 16, 8, 1", second));
+    let first = "shr.u32 %r8, %r1, 5; setp.gt.u32 %p3, %r8, 2;";
+    assert!(stays_in(".reqntid 48, 2, 1", first));
+    // The threads of a block are counted if only some of its warps are left.
+    let body = format!("{first} @%p3 bra $go; ret; $go: {BALLOT}{COUNT} ret;");
+    assert_eq!(waits(&optimized(BLOCK, &body)), [0, 1, 0]);
+}
+
 /// Returns the numbers of a kernel with a ballot and a count in a loop that ends if `%p3` is false.
 fn counted_in_loop(before: &str, end: &str) -> [usize; 3] {
     let before = format!("{before} mov.u32 %r10, 0; $again:");

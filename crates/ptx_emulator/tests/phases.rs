@@ -271,6 +271,42 @@ impl Text<'_> {
         }
     }
 
+    /// Emits a predicate that is the same in all lanes of a warp, or almost.
+    fn warp(&mut self) -> String {
+        let number = match self.rng.u32(..7) {
+            0 => "%tid".to_owned(),
+            1 => self.op("%r", "or.b32", "%tid, 64"),
+            2 => {
+                let start = self.op("%r", "shl.b32", "%block, 5");
+                self.op("%r", "add.s32", &format!("{start}, %tid"))
+            }
+            3 => {
+                let by = [32, 64, 16, 1][self.rng.usize(..4)];
+                self.op("%r", "add.s32", &format!("%tid, {by}"))
+            }
+            4 => self.op("%r", "xor.b32", "%tid, 7"),
+            5 => self.op("%r", "sub.s32", "%tid, 32"),
+            _ => {
+                let threads = self.threads;
+                self.op("%r", "mad.lo.s32", &format!("%block, {threads}, %tid"))
+            }
+        };
+        let least = self.rng.u32(..5);
+        let (warp, least) = match self.rng.u32(..8) {
+            0 => (self.op("%r", "shr.u32", &format!("{number}, 4")), 2 * least),
+            1 => (
+                self.op("%r", "and.b32", &format!("{number}, -32")),
+                32 * least,
+            ),
+            2 => (
+                self.op("%r", "and.b32", &format!("{number}, 112")),
+                16 * least,
+            ),
+            _ => (self.op("%r", "shr.u32", &format!("{number}, 5")), least),
+        };
+        self.op("%p", "setp.ge.u32", &format!("{warp}, {least}"))
+    }
+
     /// Emits a branch for some threads, which all take the same of two ways, of which at least one
     /// leaves the kernel.
     fn leave_in_two_ways(&mut self, p: &str) {
@@ -296,9 +332,10 @@ impl Text<'_> {
             // Some threads leave.
             11 => {
                 let least = self.rng.u32(1..self.threads + 20);
-                let p = match self.rng.bool() {
-                    true => self.op("%p", "setp.ge.u32", &format!("%tid, {least}")),
-                    false => self.op("%p", "setp.ge.u64", "%place, %n"),
+                let p = match self.rng.u32(..4) {
+                    0 => self.op("%p", "setp.ge.u32", &format!("%tid, {least}")),
+                    1 => self.op("%p", "setp.ge.u64", "%place, %n"),
+                    _ => self.warp(),
                 };
                 self.all = false;
                 match self.rng.u32(..3) {

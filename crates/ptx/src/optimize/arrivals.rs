@@ -19,6 +19,15 @@ use super::instructions::{
 use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
+/// The number of lanes of a warp.
+const LANES: u64 = 32;
+
+/// Types of integers.
+const INTEGERS: &[&str] = &["b32", "b64", "s32", "s64", "u32", "u64"];
+
+/// The maximum number of instructions that show that an integer is a multiple of [`LANES`].
+const STEPS: usize = 8;
+
 /// A block, and the index of one of its statements.
 pub(super) type Place = (Id, usize);
 
@@ -39,12 +48,15 @@ pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
 }
 
 /// Replaces the ballot of all lanes and the number of threads that arrive at a barrier by constants
-/// where no thread can have exited, and removes the branches that depend on them.
+/// where no thread of the warp or block can have exited, and removes the branches that depend on them.
 fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
     let threads = super::threads(kernel);
     if threads == 0 {
         return 0;
     }
+    let warp = Together::Warp {
+        in_row: is_in_row(kernel),
+    };
     let single = single_definitions(graph);
     let mut counts = Vec::new();
     for &id in &graph.order {
@@ -75,11 +87,14 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         settle(&mut copy, &outcomes);
         copy.remove_unreachable();
         let paths = Paths::new(&copy);
+        let in_warp = Divergence::new(&copy, warp).blocks;
         let before = counts.len();
         counts.retain(|(place, count)| {
             copy.order.contains(&place.0)
-                && paths.is_reached_by_all(*place)
-                && (count.barrier.as_ref()).is_none_or(|it| paths.counts_here(*place, it))
+                && match &count.barrier {
+                    None => paths.is_reached_except_in(*place, &in_warp),
+                    Some(it) => paths.is_reached_by_all(*place) && paths.counts_here(*place, it),
+                }
         });
         if counts.len() == before {
             break (known, outcomes);
@@ -98,6 +113,15 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
     }
     settle(graph, &outcomes);
     changed
+}
+
+/// Returns whether the lanes of each warp are consecutive along the block's first dimension.
+fn is_in_row(kernel: &Function<'_>) -> bool {
+    let mut directives = kernel.directives.iter();
+    directives
+        .find(|directive| directive.name == "reqntid")
+        .and_then(|directive| directive.values.first())
+        .is_some_and(|width| width.is_multiple_of(LANES))
 }
 
 /// Removes the branches whose outcome is known.
@@ -334,7 +358,7 @@ impl<'g, 'a> Paths<'g, 'a> {
                 paths.repeated.extend(component);
             }
         }
-        paths.divergent = Divergence::new(graph).blocks;
+        paths.divergent = Divergence::new(graph, Together::Block).blocks;
         paths
     }
 
@@ -368,9 +392,13 @@ impl<'g, 'a> Paths<'g, 'a> {
     /// first of them exits. If only some threads could reach an exit before, the statement's block
     /// would be divergent.
     fn is_reached_by_all(&self, place: Place) -> bool {
+        self.is_reached_except_in(place, &self.divergent)
+    }
+
+    /// The same for the threads whose divergent blocks are given.
+    fn is_reached_except_in(&self, place: Place, divergent: &HashSet<Id>) -> bool {
         let leaves = |it: &Instruction<'_>| matches!(it.opcode, "call" | "exit" | "ret" | "trap");
-        !self.divergent.contains(&place.0)
-            && !self.instructions_before(place).into_iter().any(leaves)
+        !divergent.contains(&place.0) && !self.instructions_before(place).into_iter().any(leaves)
     }
 
     /// Returns whether a barrier that all threads reach is their first one and separates no
@@ -488,22 +516,55 @@ impl<'g, 'a> Paths<'g, 'a> {
     }
 }
 
-/// The registers that differ among the threads of a block, and the blocks that some threads execute
-/// more often than others. All threads execute the other blocks in the same order, so a register
-/// whose writers are in these blocks has the same value in all threads.
+/// Threads that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Together {
+    /// All threads of a block.
+    Block,
+    /// The lanes of a warp. `in_row`: they are consecutive along the block's first dimension.
+    Warp { in_row: bool },
+}
+
+impl Together {
+    /// Returns how a special register differs among the threads.
+    fn difference(self, special: &str) -> Difference {
+        match (self, special) {
+            _ if is_same_in_block(special) => Difference::None,
+            (Together::Warp { in_row: true }, "%tid.x") => Difference::Lane,
+            (Together::Warp { in_row: true }, "%tid.y" | "%tid.z") => Difference::None,
+            _ => Difference::Any,
+        }
+    }
+}
+
+/// How a register differs among threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Difference {
+    #[default]
+    None,
+    /// Only in the bits of the lane, the lowest five: the quotient by [`LANES`] is the same.
+    Lane,
+    Any,
+}
+
+/// How registers differ among the threads of a block or a warp, and the blocks that some of these
+/// threads execute more often than others. All threads execute the other blocks in the same order, so
+/// a register whose writers are in these blocks has the same value in all threads if the operands
+/// have.
 struct Divergence<'a> {
-    registers: HashSet<&'a str>,
+    registers: HashMap<&'a str, Difference>,
     blocks: HashSet<Id>,
 }
 
 impl<'a> Divergence<'a> {
     /// Computes the divergence. Registers that are not written are those of parameters, variables
     /// and the hardware.
-    fn new(graph: &Graph<'a>) -> Divergence<'a> {
+    fn new(graph: &Graph<'a>, threads: Together) -> Divergence<'a> {
         let mut written = HashSet::default();
         graph.visit(graph.order.iter().copied(), &mut |it| {
             results(it, &mut |name| _ = written.insert(name));
         });
+        let single = single_definitions(graph);
         // Paths backward, from one end of the kernel.
         let end = Id::MAX;
         let mut back = DiGraphMap::<Id, ()>::new();
@@ -520,14 +581,17 @@ impl<'a> Divergence<'a> {
         let after = simple_fast(&back, end);
         let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
         let mut divergence = Divergence {
-            registers: HashSet::default(),
+            registers: HashMap::default(),
             blocks: (graph.order.iter().copied())
                 .filter(in_endless_loop)
                 .collect(),
         };
-        let differs_at_start = |name: &str| {
+        let at_start = |name: &str| {
             let register = name.starts_with('%') || graph.type_of(name).is_some();
-            register && !written.contains(name) && !is_same_in_block(name)
+            match register && !written.contains(name) {
+                true => threads.difference(name),
+                false => Difference::None,
+            }
         };
         let mut changed = true;
         while changed {
@@ -535,31 +599,20 @@ impl<'a> Divergence<'a> {
             for &id in &graph.order {
                 let diverges = divergence.blocks.contains(&id);
                 for statement in &graph.blocks[id].body {
-                    let mut differs = true;
-                    if let Statement::Instruction(it) = statement
-                        && !diverges
-                        && (is_pure(it) || is_parameter(it))
-                    {
-                        differs = false;
-                        sources(it, &mut |name| {
-                            differs |= differs_at_start(name);
-                            differs |= divergence.registers.contains(name);
+                    let difference = match statement {
+                        Statement::Instruction(it) if !diverges => {
+                            divergence.of_result(it, &at_start, &single)
+                        }
+                        _ => Difference::Any,
+                    };
+                    instructions(statement, &mut |it| {
+                        results(it, &mut |name| {
+                            changed |= divergence.add(name, difference);
                         });
-                    }
-                    if differs {
-                        instructions(statement, &mut |it| {
-                            results(it, &mut |name| {
-                                changed |= divergence.registers.insert(name);
-                            });
-                        });
-                    }
+                    });
                 }
                 let branch = &graph.blocks[id].end;
-                branch.sources(&mut |name| {
-                    if differs_at_start(name) {
-                        divergence.registers.insert(name);
-                    }
-                });
+                branch.sources(&mut |name| _ = divergence.add(name, at_start(name)));
                 let targets = branch.targets();
                 if targets.len() < 2 || !diverges && divergence.is_uniform(branch) {
                     continue;
@@ -578,12 +631,105 @@ impl<'a> Divergence<'a> {
         divergence
     }
 
+    /// Adds a difference of a register. Returns whether it is a new one.
+    fn add(&mut self, name: &'a str, difference: Difference) -> bool {
+        let known = self.registers.entry(name).or_default();
+        let is_new = difference > *known;
+        *known = difference.max(*known);
+        is_new
+    }
+
+    /// Returns how the result of an instruction differs that all threads execute.
+    fn of_result(
+        &self,
+        it: &Instruction<'a>,
+        at_start: &impl Fn(&str) -> Difference,
+        single: &HashMap<&'a str, Instruction<'a>>,
+    ) -> Difference {
+        let of_name = |name: &str| {
+            let known = self.registers.get(name).copied().unwrap_or_default();
+            known.max(at_start(name))
+        };
+        // No thread writes what this loads.
+        let is_constant = it.opcode == "ld" && it.modifiers.contains(&"nc") && it.guard.is_none();
+        let mut most = Difference::None;
+        sources(it, &mut |name| most = most.max(of_name(name)));
+        if !is_pure(it) && !is_parameter(it) && !is_constant {
+            return Difference::Any;
+        }
+        if most != Difference::Lane {
+            return most;
+        }
+        let of = |operand: &Operand<'a>| match operand {
+            Operand::Name(name) => of_name(name),
+            _ => Difference::None,
+        };
+        let by_lanes = |operand: &Operand<'a>| {
+            of(operand) == Difference::None && is_multiple(operand, single, STEPS)
+        };
+        if !it
+            .modifiers
+            .iter()
+            .all(|it| INTEGERS.contains(it) || *it == "lo")
+        {
+            return Difference::Any;
+        }
+        match (it.opcode, &it.operands[..]) {
+            ("shr", [_, _, Operand::Integer(by)]) if by.bits >= 5 => Difference::None,
+            ("and", [_, a, b]) if by_lanes(a) || by_lanes(b) => Difference::None,
+            ("mov", [_, Operand::Name(_)]) | ("cvt", _) | ("and" | "or" | "xor", _) => {
+                Difference::Lane
+            }
+            ("add", [_, a, b]) if by_lanes(a) || by_lanes(b) => Difference::Lane,
+            ("sub", [_, _, b]) if by_lanes(b) => Difference::Lane,
+            ("mad", [_, a, b, _])
+                if [a, b].into_iter().all(|it| of(it) == Difference::None)
+                    && [a, b].into_iter().any(by_lanes) =>
+            {
+                Difference::Lane
+            }
+            _ => Difference::Any,
+        }
+    }
+
     /// Returns whether all threads that reach the end of a block at the same time take the same
     /// branch.
     fn is_uniform(&self, end: &End<'a>) -> bool {
+        let differs = |name: &str| {
+            self.registers
+                .get(name)
+                .is_some_and(|it| *it != Difference::None)
+        };
         match end {
-            End::Branch(guard, ..) => !self.registers.contains(guard.register),
+            End::Branch(guard, ..) => !differs(guard.register),
             _ => false,
         }
+    }
+}
+
+/// Returns whether an integer is a multiple of [`LANES`]. Follows at most `steps` instructions.
+fn is_multiple<'a>(
+    operand: &Operand<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    steps: usize,
+) -> bool {
+    let name = match operand {
+        Operand::Integer(value) => return value.bits.is_multiple_of(LANES),
+        Operand::Name(name) => name,
+        _ => return false,
+    };
+    let (Some(it), Some(steps)) = (single.get(name), steps.checked_sub(1)) else {
+        return false;
+    };
+    let is_multiple = |operand| is_multiple(operand, single, steps);
+    match (it.opcode, &it.modifiers[..], &it.operands[..], it.guard) {
+        ("shl", _, [_, _, Operand::Integer(by)], None) => (5..32).contains(&by.bits),
+        ("mov" | "cvt", types, [_, of], None) if types.iter().all(|ty| INTEGERS.contains(ty)) => {
+            is_multiple(of)
+        }
+        ("mul", ["lo", _] | ["wide", "s32" | "u32"], [_, a, b], None) => {
+            is_multiple(a) || is_multiple(b)
+        }
+        _ => false,
     }
 }
