@@ -300,8 +300,10 @@ fn optimize_function<'a>(
         changed += narrow::narrow(&mut graph, names, &whole);
     }
     let budget = if is_small {
-        // Without the original body, ptxas chooses about as many registers as for nvcc's code.
-        original.is_none().then_some(Budget::Small)
+        // Without the original body, ptxas chooses about as many registers as for nvcc's code. But
+        // other threads can run while some wait at a barrier.
+        let is_limited = original.is_none() || barriers(&graph, &graph.order) > 0;
+        is_limited.then_some(Budget::Small)
     } else if original.is_some()
         && threads(function) > 0
         && !function.directives.iter().any(limits_registers)
@@ -384,11 +386,11 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
         return true;
     }
     let cold = graph.cold();
-    let (mut size, mut accesses, mut barriers) = (0, 0, 0);
+    let barriers = barriers(graph, &blocks);
+    let (mut size, mut accesses) = (0, 0);
     let hot = blocks.iter().copied().filter(|&id| !cold[id]);
     graph.visit(hot, &mut |it| {
         size += 1;
-        barriers += usize::from(matches!(it.opcode, "bar" | "barrier"));
         let opcodes = ["ld", "st", "atom", "red"];
         if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
             accesses += words(it);
@@ -412,6 +414,16 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
         floats > LOOP
     });
     !has_work && size <= accesses * COMPUTATION && (PRESSURE_OF_LOADS..=most).contains(&pressure)
+}
+
+/// Returns the number of barriers in blocks that are not cold.
+fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
+    let cold = graph.cold();
+    let mut count = 0;
+    graph.visit(blocks.iter().copied().filter(|&id| !cold[id]), &mut |it| {
+        count += usize::from(matches!(it.opcode, "bar" | "barrier"));
+    });
+    count
 }
 
 /// Returns whether a kernel has a loop that mostly waits for loads of global memory. More of them are
