@@ -2999,3 +2999,57 @@ fn registers_with_equal_values_are_merged() {
     let between = "st.global.u64 [%rd4], %rd9; add.s64 %rd9, %rd9, 1;";
     assert!(!merges(next, between));
 }
+
+#[test]
+fn loads_pass_stores_to_other_addresses() {
+    let element = |offset: u32| {
+        format!(
+            "ld.global.f32 %f1, [%rd1+{offset}]; add.f32 %f2, %f1, %f1;
+             st.global.f32 [%rd2+{offset}], %f2;"
+        )
+    };
+    let passes = |body: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .f32 %f<9>;
+            .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            mov.u32 %r1, %nctaid.x;
+            $loop:
+            {body}
+            add.s64 %rd1, %rd1, 8;
+            add.s64 %rd2, %rd2, 8;
+            sub.s32 %r1, %r1, 1;
+            setp.ne.s32 %p1, %r1, 0;
+            @%p1 bra $loop;
+            ret;
+            "
+        ));
+        text.contains("setp.ge.u64")
+    };
+    let twice = element(0) + &element(4);
+    assert!(passes(&twice));
+    // No load follows a store.
+    assert!(!passes(&element(0)));
+    // The order of the accesses matters.
+    assert!(!passes(&twice.replacen(
+        "st.global",
+        "st.volatile.global",
+        1
+    )));
+    assert!(!passes(&twice.replacen(
+        "st.global",
+        "st.release.gpu.global",
+        1
+    )));
+    assert!(!passes(&(twice.clone() + "bar.sync 0;")));
+    assert!(!passes(&(twice.clone() + "red.global.add.u32 [%rd2], 1;")));
+    // The distance changes, the store is at an unknown address, or under a condition.
+    assert!(!passes(&(twice.clone() + "add.s64 %rd2, %rd2, 4;")));
+    let unknown = "shl.b64 %rd3, %rd2, 1; st.global.f32 [%rd3], %f2;";
+    assert!(!passes(&(element(0) + unknown + &element(4))));
+    assert!(!passes(&twice.replacen("st.global", "@%p1 st.global", 1)));
+}

@@ -49,7 +49,7 @@ pub(super) fn is_division(it: &Instruction<'_>) -> bool {
 }
 
 /// Returns whether an instruction loads from global memory without an ordering.
-fn is_load(it: &Instruction<'_>) -> bool {
+pub(super) fn is_load(it: &Instruction<'_>) -> bool {
     it.opcode == "ld" && it.modifiers.first() == Some(&"global") && !has_effect(it)
 }
 

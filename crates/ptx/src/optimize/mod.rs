@@ -1,6 +1,7 @@
 //! Optimizes checks: the branches to panics in safe code, which libnvvm's optimizer does not
 //! handle. Each pass keeps the original code as the cold path, so panics do not change.
 
+mod apart;
 mod arrivals;
 mod ballots;
 mod bounds;
@@ -268,6 +269,7 @@ fn optimize_function<'a>(
     changed += combine::combine(&mut graph, names, &slow);
     changed += divisions::unroll(&mut graph, names, &slow);
     changed += divisions::start_loads(&mut graph);
+    changed += apart::load_first(&mut graph, names, &slow);
     if let Some(special) = special {
         changed += 1 + clamps::saturate(&mut graph, names, &special);
         implied::remove(&mut graph, &special);
