@@ -1664,21 +1664,33 @@ fn operations() -> String {
 
 #[test]
 fn no_launch_is_meant_to_panic() {
-    // A row of as many elements as the other slice has starts at some place of the first slice.
-    let row = |k: u32| {
-        format!(
-            "ld.global.u64 %y{k}, [%rd3+{}]; setp.gt.u64 %q1, %y{k}, %rd2; @%q1 bra $P0;
-             sub.s64 %y0, %rd2, %y{k}; setp.lt.u64 %q{}, %y0, %rd4; @%q{} bra $P0;",
-            8 * k,
-            k + 1,
-            k + 1
-        )
+    // Whether a copy stores, with a check that a row of as many elements as the other slice has is
+    // within the first slice.
+    let stores = |check: &str| {
+        let row = |k: u32| {
+            format!(
+                "ld.global.u64 %y{k}, [%rd3+{}]; setp.gt.u64 %q1, %y{k}, %rd2; @%q1 bra $P0;
+                 sub.s64 %y0, %rd2, %y{k}; {}",
+                8 * k,
+                check.replace("%k", &format!("%k{k}"))
+            )
+        };
+        let rows: String = (1..8).map(row).collect();
+        let element = operations() + ".reg .pred %k<9>;" + &rows + "st.global.u32 [%rd3], %r1;";
+        let text = optimized(&(grid_stride(&element) + &panic_with("$P0", "%y0")));
+        specialized(&text).1.contains("st.global.u32")
     };
-    let rows: String = (1..8).map(row).collect();
-    let element = operations() + &rows + "st.global.u32 [%rd3], %r1;";
-    let text = optimized(&(grid_stride(&element) + &panic_with("$P0", "%y0")));
-    let (_, copy) = specialized(&text);
-    assert!(copy.contains("st.global.u32"), "{copy}");
+    let less = "setp.lt.u64 %k, %y0, %rd4;";
+    assert!(stores(&format!("{less} @%k bra $P0;")));
+    let other = "setp.eq.s32 %q2, %r1, 77;";
+    assert!(stores(&format!(
+        "{less} {other} or.pred %q3, %k, %q2; @%q3 bra $P0;"
+    )));
+    let at_least = "setp.ge.u64 %k, %y0, %rd4; setp.ne.s32 %q2, %r1, 77;";
+    assert!(stores(&format!(
+        "{at_least} and.pred %q3, %q2, %k; @!%q3 bra $P0;"
+    )));
+    assert!(stores(&format!("{less} not.pred %q3, %k; @!%q3 bra $P0;")));
 }
 
 #[test]

@@ -15,7 +15,6 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::check_of;
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::loops::{self, Comparison, Relation};
@@ -23,6 +22,7 @@ use super::names::Names;
 use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
+use super::{Literal, check_of};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Statement, Type};
@@ -467,7 +467,9 @@ fn analyze<'a>(
         }
         let end = &graph.blocks[id].end;
         let check = check_of(graph, &cold, id);
-        fails.extend(check.map(|check| (check.register, check.negated)));
+        if let Some(check) = check {
+            add_failing(&single, check.passes(), &mut fails);
+        }
         if reached.contains(&id) {
             certain.extend(check.map(|check| check.register));
             let is_limit = &mut |it: &Comparison<'a>| {
@@ -511,6 +513,32 @@ fn analyze<'a>(
         each.is_likely &= each.bound.is_product() || is_certain(each);
     }
     found
+}
+
+/// Adds the predicates, each with a value, for which a check fails that passes if a predicate has a
+/// value.
+fn add_failing<'a>(
+    single: &HashMap<&'a str, Instruction<'a>>,
+    (register, passes): Literal<'a>,
+    fails: &mut HashSet<Literal<'a>>,
+) {
+    if !fails.insert((register, !passes)) {
+        return;
+    }
+    let Some(it) = single.get(register).filter(|it| it.guard.is_none()) else {
+        return;
+    };
+    let passes = match (it.opcode, &it.modifiers[..]) {
+        ("and", ["pred"]) if passes => true,
+        ("or", ["pred"]) if !passes => false,
+        ("not", ["pred"]) => !passes,
+        _ => return,
+    };
+    for operand in &it.operands[1..] {
+        if let &Operand::Name(operand) = operand {
+            add_failing(single, (operand, passes), fails);
+        }
+    }
 }
 
 /// Returns the block after a block that all threads reach, if all of them reach that one, too, except
