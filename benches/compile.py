@@ -103,6 +103,12 @@ def generate(work):
                 "[workspace]\n",
             )
             lib = f"#![no_std]\n#![allow(warnings)]\npub mod {module};\n"
+            # Types of other modules, without their kernels.
+            for used in sorted(set(re.findall(r"use crate::(\w+)::", text))):
+                lib += f"pub mod {used};\n"
+                with open(os.path.join(SOURCES, used + ".rs")) as file:
+                    types = without_kernels(without_kernels(file.read(), "safe"), "raw")
+                write(os.path.join(work, name, f"src/{used}.rs"), types)
             write(os.path.join(work, name, "src/lib.rs"), lib)
             own = without_kernels(text, other)
             write(os.path.join(work, name, f"src/{module}.rs"), own)
