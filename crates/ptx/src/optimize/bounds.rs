@@ -468,7 +468,7 @@ fn analyze<'a>(
         let end = &graph.blocks[id].end;
         let check = check_of(graph, &cold, id);
         if let Some(check) = check {
-            add_failing(&single, check.passes(), &mut fails);
+            add_failing(single, check.passes(), &mut fails);
         }
         if reached.contains(&id) {
             certain.extend(check.map(|check| check.register));
