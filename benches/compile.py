@@ -15,6 +15,7 @@ import math
 import os
 import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -184,6 +185,8 @@ def measure(backend, cuda, work):
     environment.pop("RUSTUP_TOOLCHAIN", None)
     ptxas = [os.path.join(cuda, "bin/ptxas"), "-O3", f"-arch={ARCH}"]
     nvcc = [os.path.join(cuda, "bin/nvcc"), "-O3", "-std=c++17", f"-arch={ARCH}"]
+    # The first build is one without any output of earlier runs.
+    shutil.rmtree(environment["CARGO_TARGET_DIR"], ignore_errors=True)
     results = {}
     cold = None
     for module in modules():
