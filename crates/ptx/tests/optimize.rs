@@ -1728,6 +1728,13 @@ fn clamps_of_signed_integers_have_32_bits() {
     assert!(!operations_of(&far).contains("rzi.s32"));
     let negative = clamp.replace("setp.lt.s64", "add.s64 %y3, %rd4, -2; setp.lt.s64");
     assert!(!operations_of(&negative).contains("max.s"));
+    // The integer or the limit changes before the selection.
+    for register in ["%y2", "%y3"] {
+        let change = format!("add.s64 {register}, {register}, 1; selp");
+        let changed = clamp.replace("selp", &change);
+        let copy = operations_of(&format!("{changed} st.global.u64 [%rd3], {register};"));
+        assert!(!copy.contains("max.s"), "{copy}");
+    }
 }
 
 #[test]

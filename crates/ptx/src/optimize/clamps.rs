@@ -125,9 +125,17 @@ fn clamp<'a>(
         Relation::LessOrEqual if is(-1) => (if_true, if_false),
         _ => return None,
     };
+    // Registers with several definitions may change before the selection.
+    let is_fixed = |operand: &Operand<'a>| match operand {
+        Operand::Name(name) => single.contains_key(name),
+        operand => matches!(operand, Operand::Integer(_)),
+    };
     let Operand::Name(value) = compared.left else {
         return None;
     };
+    if !is_fixed(&compared.left) {
+        return None;
+    }
     if !compared.signed || compared.bits != bits {
         return None;
     }
@@ -160,7 +168,8 @@ fn clamp<'a>(
         i32::MAX.into()
     };
     let (low, high) = facts.range(&most)?;
-    let most = (low >= 0 && high <= most_of_all).then_some(most);
+    let is_limit = is_fixed(&most) && low >= 0 && high <= most_of_all;
+    let most = is_limit.then_some(most);
     most.map(|most| Clamp {
         value,
         most: Some(most),
@@ -419,7 +428,10 @@ impl<'a> Found<'_, 'a> {
             && conversion.modifiers[..] == ["rzi", "s64", ty]
             && conversion.guard.is_none()
             && matches!(conversion.operands.get(1), Some(Operand::Name(from)) if from == float);
-        (is_conversion && float == same && self.single.contains_key(result)).then_some((
+        let is_fixed = [result, float]
+            .iter()
+            .all(|it| self.single.contains_key(*it));
+        (is_conversion && float == same && is_fixed).then_some((
             result,
             Converted {
                 ty,
