@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::subtract_steps::is_zero;
+use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
 use crate::inst::{BinOp, InstKind};
 use crate::module::Module;
-use crate::value::{Block, Const, Func, Value};
+use crate::value::{Block, Func, Value};
 
 /// The maximum number of instructions that a new block computes.
 const LARGEST: usize = 8;
@@ -19,9 +21,11 @@ const LARGEST: usize = 8;
 pub fn skip_selects(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
+        let mut used = users(module, func);
         for block in module.func(func).blocks.clone() {
-            if let Some(selects) = Selects::of(module, func, block) {
+            if let Some(selects) = Selects::of(module, &used, block) {
                 selects.skip(module, func);
+                used = users(module, func);
             }
         }
     }
@@ -39,7 +43,9 @@ struct Selects {
 }
 
 impl Selects {
-    fn of(module: &Module, func: Func, block: Block) -> Option<Selects> {
+    /// Returns the selects of a block, if there are any to skip. `users` are the instructions that use
+    /// each value.
+    fn of(module: &Module, users: &HashMap<Value, Vec<Value>>, block: Block) -> Option<Selects> {
         let insts = &module.block(block).insts;
         insts.iter().find_map(|&condition| {
             let passes = conjuncts(module, condition)?
@@ -51,10 +57,8 @@ impl Selects {
                         _ => None,
                     }
                 })?;
-            let is_false =
-                |value: Value| matches!(module.as_const(value), Some(Const::Zero | Const::Int(0)));
             let mut from: Vec<Block> = (passes.iter())
-                .filter(|(value, _)| !is_false(*value))
+                .filter(|(value, _)| !is_zero(module, *value))
                 .map(|&(_, from)| from)
                 .collect();
             from.dedup();
@@ -65,7 +69,7 @@ impl Selects {
             let is_plain = |from: &Block| *from != block && !module.block(*from).no_unroll;
             from.iter().all(is_plain).then_some(())?;
             let mut selects = Vec::new();
-            for inst in users(module, func, condition) {
+            for &inst in users.get(&condition).into_iter().flatten() {
                 let data = module.inst(inst).filter(|data| data.block == block)?;
                 match data.kind {
                     InstKind::Select {
@@ -182,29 +186,9 @@ fn conjuncts(module: &Module, value: Value) -> Option<[Value; 2]> {
             cond,
             then,
             otherwise,
-        } => {
-            let otherwise = module.as_const(otherwise)?;
-            matches!(otherwise, Const::Zero | Const::Int(0)).then_some([cond, then])
-        }
+        } => is_zero(module, otherwise).then_some([cond, then]),
         _ => None,
     }
-}
-
-fn users(module: &Module, func: Func, value: Value) -> Vec<Value> {
-    let mut users = Vec::new();
-    for &block in &module.func(func).blocks {
-        for &inst in &module.block(block).insts {
-            if let Some(data) = module.inst(inst) {
-                let mut uses = false;
-                data.kind
-                    .for_each_operand(|operand| uses |= operand == value);
-                if uses {
-                    users.push(inst);
-                }
-            }
-        }
-    }
-    users
 }
 
 /// Returns whether a value is known where a block is entered.

@@ -375,7 +375,8 @@ fn sum(module: &Module, value: Value) -> Option<(Value, Value)> {
     binary(module, value, BinOp::Add)
 }
 
-fn is_zero(module: &Module, value: Value) -> bool {
+/// Returns whether a value is the constant 0.
+pub(super) fn is_zero(module: &Module, value: Value) -> bool {
     matches!(module.as_const(value), Some(Const::Zero | Const::Int(0)))
 }
 

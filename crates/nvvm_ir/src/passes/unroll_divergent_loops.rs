@@ -192,7 +192,7 @@ fn has_dependent_loads(module: &Module, block: Block, users: &HashMap<Value, Vec
 }
 
 /// Returns the instructions that use each value of a function.
-fn users(module: &Module, func: Func) -> HashMap<Value, Vec<Value>> {
+pub(super) fn users(module: &Module, func: Func) -> HashMap<Value, Vec<Value>> {
     let mut users: HashMap<Value, Vec<Value>> = HashMap::new();
     for &block in &module.func(func).blocks {
         for &inst in &module.block(block).insts {
