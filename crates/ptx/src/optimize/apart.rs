@@ -9,14 +9,14 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::divisions::{is_constant, is_load};
-use super::flow::{Block, End, Graph, Id};
+use super::flow::{Graph, Id};
 use super::instructions::{can_be_copied, has_effect, results};
 use super::loops::{self, Loop};
 use super::names::Names;
 use super::version::number;
 use super::{bytes_of, words};
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Instruction, Operand, Statement, Type};
 
 /// The maximum number of comparisons of addresses.
 const CHECKS: usize = 8;
@@ -162,29 +162,8 @@ fn load_first_in<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -
         }
     }
 
-    let outside: Vec<Id> = graph
-        .predecessors_of_one(id)
-        .filter(|from| *from != id)
-        .collect();
-    let mut end = graph.blocks[id].end.clone();
-    let place = graph.order.iter().position(|&at| at == id)?;
-    let first = graph.blocks.len();
-    end.retarget(&|to| if to == id { first + 1 } else { to });
-    let guard = Guard::new(apart?);
-    let blocks = [
-        (test, End::Branch(guard, false, first + 1, id)),
-        (body, end),
-    ];
-    for (index, (body, end)) in blocks.into_iter().enumerate() {
-        let label = names.label();
-        let new = graph.add(Block { label, body, end }, None);
-        graph.order.pop();
-        graph.order.insert(place + index, new);
-    }
-    for from in outside {
-        let end = &mut graph.blocks[from].end;
-        end.retarget(&|to| if to == id { first } else { to });
-    }
+    let end = graph.blocks[id].end.clone();
+    loops::add_tested(graph, names, each, (test, apart?), (body, end), false);
     Some(())
 }
 

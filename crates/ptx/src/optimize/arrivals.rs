@@ -16,6 +16,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{
     instructions, is_parameter, is_pure, is_same_in_block, results, sources,
 };
+use super::specialize::block_width;
 use crate::rewrite::instruction;
 use crate::{Function, Instruction, Integer, Operand, Statement};
 
@@ -55,14 +56,14 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         return 0;
     }
     let warp = Together::Warp {
-        in_row: is_in_row(kernel),
+        in_row: block_width(kernel).is_some_and(|width| width.is_multiple_of(LANES)),
     };
     let single = single_definitions(graph);
     let mut counts = Vec::new();
     for &id in &graph.order {
         for (index, statement) in graph.blocks[id].body.iter().enumerate() {
             if let Some(count) = Count::of(statement, &single)
-                && (count.barrier.is_some() || threads.is_multiple_of(32))
+                && (count.barrier.is_some() || threads.is_multiple_of(LANES))
             {
                 counts.push(((id, index), count));
             }
@@ -87,7 +88,9 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         settle(&mut copy, &outcomes);
         copy.remove_unreachable();
         let paths = Paths::new(&copy);
-        let in_warp = Divergence::new(&copy, warp).blocks;
+        let has_ballots = counts.iter().any(|(_, count)| count.barrier.is_none());
+        let in_warp = has_ballots.then(|| Divergence::new(&copy, warp).blocks);
+        let in_warp = in_warp.unwrap_or_default();
         let before = counts.len();
         counts.retain(|(place, count)| {
             copy.order.contains(&place.0)
@@ -113,15 +116,6 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
     }
     settle(graph, &outcomes);
     changed
-}
-
-/// Returns whether the lanes of each warp are consecutive along the block's first dimension.
-fn is_in_row(kernel: &Function<'_>) -> bool {
-    let mut directives = kernel.directives.iter();
-    directives
-        .find(|directive| directive.name == "reqntid")
-        .and_then(|directive| directive.values.first())
-        .is_some_and(|width| width.is_multiple_of(LANES))
 }
 
 /// Removes the branches whose outcome is known.

@@ -11,8 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 
+use super::floats::Conversion;
 use super::flow::Graph;
 use super::instructions::{instructions, rename_operand, sources};
 use super::loops::{Comparison, Relation};
@@ -180,11 +181,7 @@ fn clamp<'a>(
 /// A float converted to `i64`, with the value 0 for NaN.
 #[derive(Clone, Debug)]
 struct Converted<'a> {
-    /// The type of the float.
-    ty: &'a str,
-    float: &'a str,
-    /// The predicate that the float is NaN, or that it is not (`false`).
-    is_nan: (&'a str, bool),
+    of: Conversion<'a>,
     /// The sums of the numbers that are added are within this range.
     offsets: Range,
 }
@@ -206,7 +203,6 @@ pub(super) fn saturate<'a>(
         single: &single,
         all: BTreeMap::new(),
         derived: HashMap::default(),
-        sums: HashMap::default(),
     };
     let statement = &mut |facts: &Facts<'a>, statement: &Statement<'a>| match statement {
         Statement::Instruction(it) => found.instruction(facts, it),
@@ -225,14 +221,12 @@ pub(super) fn saturate<'a>(
             }
         });
     });
-    let Found { all, sums, .. } = found;
+    let Found { all, derived, .. } = found;
     if all.is_empty() {
         return 0;
     }
-    let sums: HashSet<&'a str> = (sums.into_iter())
-        .filter(|(_, converted)| all.contains_key(converted))
-        .map(|(sum, _)| sum)
-        .collect();
+    let is_changed =
+        |name: &str| (derived.get(name)).is_some_and(|(converted, _)| all.contains_key(converted));
     let mut saturated: HashMap<&'a str, &'a str> = HashMap::default();
     for &id in region.order() {
         let body = std::mem::take(&mut graph.blocks[id].body);
@@ -252,7 +246,7 @@ pub(super) fn saturate<'a>(
                         saturated.get(name).copied().unwrap_or(name)
                     });
                 }
-                if sums.contains(result) {
+                if matches!(it.opcode, "add" | "sub") && is_changed(result) {
                     // The sum wraps around in 32 bits where it does in 64.
                     let mut emit = |ty, opcode, modifiers, operands: Vec<Operand<'a>>| {
                         let to = &mut replaced;
@@ -282,8 +276,6 @@ struct Found<'s, 'a> {
     all: BTreeMap<&'a str, Converted<'a>>,
     /// The registers that depend on a conversion, with it and the range of what has been added.
     derived: HashMap<&'a str, (&'a str, Range)>,
-    /// The registers with a sum, with the conversion that they depend on.
-    sums: HashMap<&'a str, &'a str>,
 }
 
 impl<'a> Found<'_, 'a> {
@@ -328,9 +320,6 @@ impl<'a> Found<'_, 'a> {
             (depends, it.operands.first())
         {
             self.derived.insert(result, (converted, offsets));
-            if matches!(it.opcode, "add" | "sub") {
-                self.sums.insert(result, converted);
-            }
             if let Some(converted) = self.all.get_mut(converted) {
                 converted.offsets.0 = converted.offsets.0.min(offsets.0);
                 converted.offsets.1 = converted.offsets.1.max(offsets.1);
@@ -385,61 +374,12 @@ impl<'a> Found<'_, 'a> {
 
     /// Returns the converted float that an instruction selects, and the register with it.
     fn converted(&self, it: &Instruction<'a>) -> Option<(&'a str, Converted<'a>)> {
-        let ("selp", ["b64" | "u64" | "s64"], None) = (it.opcode, &it.modifiers[..], it.guard)
-        else {
-            return None;
-        };
-        let [
-            Operand::Name(result),
-            if_true,
-            if_false,
-            Operand::Name(condition),
-        ] = &it.operands[..]
-        else {
-            return None;
-        };
-        let test = self.single.get(condition)?;
-        let (
-            "setp",
-            [relation @ ("nan" | "num"), ty @ ("f32" | "f64")],
-            [_, Operand::Name(float), Operand::Name(same)],
-            None,
-        ) = (
-            test.opcode,
-            &test.modifiers[..],
-            &test.operands[..],
-            test.guard,
-        )
-        else {
-            return None;
-        };
-        let is_nan = *relation == "nan";
-        let (zero, value) = if is_nan {
-            (if_true, if_false)
-        } else {
-            (if_false, if_true)
-        };
-        let (Operand::Integer(Integer { bits: 0, .. }), Operand::Name(value)) = (zero, value)
-        else {
-            return None;
-        };
-        let conversion = self.single.get(value)?;
-        let is_conversion = conversion.opcode == "cvt"
-            && conversion.modifiers[..] == ["rzi", "s64", ty]
-            && conversion.guard.is_none()
-            && matches!(conversion.operands.get(1), Some(Operand::Name(from)) if from == float);
-        let is_fixed = [result, float]
+        let of = Conversion::of(self.single, it, "s64")?;
+        let is_fixed = [of.result, of.float]
             .iter()
             .all(|it| self.single.contains_key(*it));
-        (is_conversion && float == same && is_fixed).then_some((
-            result,
-            Converted {
-                ty,
-                float,
-                is_nan: (condition, is_nan),
-                offsets: (0, 0),
-            },
-        ))
+        let offsets = (0, 0);
+        is_fixed.then_some((of.result, Converted { of, offsets }))
     }
 }
 
@@ -452,19 +392,8 @@ impl<'a> Converted<'a> {
         names: &'a Names,
         to: &mut Vec<Statement<'a>>,
     ) -> &'a str {
-        let operands = [Operand::Name(self.float)];
-        let modifiers = ["rzi", "s32", self.ty];
-        let mut low = graph.emit(names, to, Type::B32, "cvt", &modifiers, operands);
-        // PTX ISA, `cvt`: NaN becomes 0, except if the float has 64 bits.
-        if self.ty == "f64" {
-            let (condition, is_nan) = self.is_nan;
-            let mut selected = [number(0), Operand::Name(low)];
-            if !is_nan {
-                selected.reverse();
-            }
-            let operands = selected.into_iter().chain([Operand::Name(condition)]);
-            low = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
-        }
+        let Conversion { ty, float, .. } = self.of;
+        let mut low = self.of.emit_word(graph, names, to, "s32");
         let (least, most) = self.offsets;
         let mut limited = low;
         for (opcode, limit, is_needed) in [
@@ -479,14 +408,14 @@ impl<'a> Converted<'a> {
         }
         if limited != low {
             // From 2⁶³ on, the integer is 2⁶³ - 1: one more is the least integer.
-            let (ty, limit) = match self.ty {
+            let (bits, limit) = match ty {
                 "f32" => (Type::F32, Operand::F32(0x5f00_0000)),
                 _ => (Type::F64, Operand::F64(0x43e0_0000_0000_0000)),
             };
-            let operands = [Operand::Name(self.float)];
-            let size = graph.emit(names, to, ty, "abs", &[self.ty], operands);
+            let operands = [Operand::Name(float)];
+            let size = graph.emit(names, to, bits, "abs", &[ty], operands);
             let operands = [Operand::Name(size), limit];
-            let is_less = graph.emit(names, to, Type::Pred, "setp", &["lt", self.ty], operands);
+            let is_less = graph.emit(names, to, Type::Pred, "setp", &["lt", ty], operands);
             let operands = [limited, low, is_less].map(Operand::Name);
             low = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
         }

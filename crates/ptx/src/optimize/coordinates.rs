@@ -12,6 +12,7 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeMap;
 
+use super::floats::Conversion;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, results};
 use super::liveness;
@@ -120,19 +121,12 @@ fn converted_in<'a>(
             continue;
         }
         places.insert(result, place);
-        if let ("selp", ["b64" | "u64" | "s64"]) = (it.opcode, &it.modifiers[..])
-            && let [_, a, b, Operand::Name(condition)] = &it.operands[..]
-            && let Some((tested, is_nan)) = single.get(condition).and_then(tested)
-            && let (Operand::Integer(zero), Operand::Name(value)) =
-                (if is_nan { (a, b) } else { (b, a) })
-            && zero.bits == 0
-            && let Some(&converted) = places.get(value)
-            && let Some(float) = single.get(value).and_then(source)
-            && float == tested
+        if let Some(of) = Conversion::of(single, it, "u64").filter(|of| of.ty == "f32")
+            && let Some(&converted) = places.get(of.value)
         {
             found.push(Converted {
                 index: result,
-                float,
+                float: of.float,
                 block: id,
                 selected: place,
                 converted,
@@ -140,28 +134,6 @@ fn converted_in<'a>(
         }
     }
     found
-}
-
-/// Returns the float that an instruction tests for NaN, and whether the result is that it is.
-fn tested<'a>(it: &Instruction<'a>) -> Option<(&'a str, bool)> {
-    match (it.opcode, &it.modifiers[..], &it.operands[..]) {
-        ("setp", [relation @ ("nan" | "num"), "f32"], &[_, Operand::Name(a), Operand::Name(b)])
-            if a == b && it.guard.is_none() =>
-        {
-            Some((a, *relation == "nan"))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the float that an instruction converts to `u64`.
-fn source<'a>(it: &Instruction<'a>) -> Option<&'a str> {
-    match (it.opcode, &it.modifiers[..], &it.operands[..]) {
-        ("cvt", ["rzi", "u64", "f32"], &[_, Operand::Name(float)]) if it.guard.is_none() => {
-            Some(float)
-        }
-        _ => None,
-    }
 }
 
 /// Returns what the comparisons of the indices assume that these are below.

@@ -10,7 +10,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use super::flow::{Block, End, Graph, Id};
+use super::flow::{End, Graph, Id};
 use super::instructions::{
     can_be_copied, has_effect, is_parameter, is_pure, rename, results, sources,
 };
@@ -19,7 +19,7 @@ use super::names::Names;
 use super::version::{Accesses, number};
 use super::words;
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Instruction, Operand, Statement, Type};
 
 /// The maximum number of iterations that run at once.
 const ITERATIONS: usize = 4;
@@ -149,32 +149,11 @@ fn unroll_one<'a>(
         body.push(instruction("mov", &[ty.name()], operands));
     }
 
-    let outside: Vec<Id> = graph
-        .predecessors_of_one(each.header)
-        .filter(|id| !each.contains(*id))
-        .collect();
     let mut end = graph.blocks[each.latch].end.clone();
     if let End::Branch(guard, ..) = &mut end {
         guard.register = now.get(guard.register).copied().unwrap_or(guard.register);
     }
-    let place = graph.order.iter().position(|&id| id == each.header)?;
-    let first = graph.blocks.len();
-    end.retarget(&|to| if to == each.header { first } else { to });
-    let guard = Guard::new(enough);
-    let blocks = [
-        (test, End::Branch(guard, false, first + 1, each.header)),
-        (body, end),
-    ];
-    for (index, (body, end)) in blocks.into_iter().enumerate() {
-        let label = names.label();
-        let id = graph.add(Block { label, body, end }, None);
-        graph.order.pop();
-        graph.order.insert(place + index, id);
-    }
-    for id in outside {
-        let end = &mut graph.blocks[id].end;
-        end.retarget(&|to| if to == each.header { first } else { to });
-    }
+    loops::add_tested(graph, names, each, (test, enough), (body, end), true);
     Some(())
 }
 

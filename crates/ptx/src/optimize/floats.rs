@@ -13,6 +13,107 @@ use super::names::Names;
 use super::specialize::BOUND;
 use crate::{Instruction, Integer, Operand, Statement, Type};
 
+/// A float converted to an integer, with the value 0 for NaN.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conversion<'a> {
+    /// The register with the integer.
+    pub result: &'a str,
+    /// The register with the result of the conversion, which is unspecified for NaN.
+    pub value: &'a str,
+    /// The type of the float.
+    pub ty: &'a str,
+    /// The register with the float.
+    pub float: &'a str,
+    /// The predicate that the float is NaN, or that it is not (`false`).
+    pub nan: (&'a str, bool),
+}
+
+impl<'a> Conversion<'a> {
+    /// Returns the conversion to an integer type whose result an instruction selects. `single` are
+    /// the registers that one instruction writes.
+    pub fn of(
+        single: &HashMap<&'a str, Instruction<'a>>,
+        it: &Instruction<'a>,
+        to: &str,
+    ) -> Option<Conversion<'a>> {
+        let plain = |it: &Instruction<'a>| it.guard.is_none();
+        let [Operand::Name(result), a, b, Operand::Name(condition)] = &it.operands[..] else {
+            return None;
+        };
+        if !plain(it)
+            || !matches!(
+                (it.opcode, &it.modifiers[..]),
+                ("selp", ["b64" | "u64" | "s64"])
+            )
+        {
+            return None;
+        }
+        let test = single.get(condition).filter(|it| plain(it))?;
+        let (float, ty, is_nan) = match (test.opcode, &test.modifiers[..], &test.operands[..]) {
+            (
+                "setp",
+                [relation @ ("nan" | "num"), ty @ ("f32" | "f64")],
+                [_, Operand::Name(a), Operand::Name(b)],
+            ) if a == b => (*a, *ty, *relation == "nan"),
+            _ => return None,
+        };
+        let (zero, value) = if is_nan { (a, b) } else { (b, a) };
+        let (Operand::Integer(Integer { bits: 0, .. }), Operand::Name(value)) = (zero, value)
+        else {
+            return None;
+        };
+        let conversion = single.get(value).filter(|it| plain(it))?;
+        match (
+            conversion.opcode,
+            &conversion.modifiers[..],
+            &conversion.operands[..],
+        ) {
+            ("cvt", ["rzi", integer, of], [_, Operand::Name(from)])
+                if (*integer, *of, *from) == (to, ty, float) => {}
+            _ => return None,
+        }
+        Some(Conversion {
+            result,
+            value,
+            ty,
+            float,
+            nan: (condition, is_nan),
+        })
+    }
+
+    /// Appends the conversion to a 32-bit type, which saturates. Returns the register with the
+    /// result.
+    pub fn emit_word(
+        &self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        to: &mut Vec<Statement<'a>>,
+        word: &'a str,
+    ) -> &'a str {
+        let float = Operand::Name(self.float);
+        let word = graph.emit(
+            names,
+            to,
+            Type::B32,
+            "cvt",
+            &["rzi", word, self.ty],
+            [float],
+        );
+        if self.ty == "f32" {
+            return word;
+        }
+        // PTX ISA, `cvt`: NaN becomes 0, except if the float has 64 bits.
+        let (condition, is_nan) = self.nan;
+        let zero = Operand::Integer(Integer::unsigned(0));
+        let (a, b) = match is_nan {
+            true => (zero, Operand::Name(word)),
+            false => (Operand::Name(word), zero),
+        };
+        let operands = [a, b, Operand::Name(condition)];
+        graph.emit(names, to, Type::B32, "selp", &["b32"], operands)
+    }
+}
+
 /// What is known about registers that hold floats converted to `u64`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Floats<'a> {
@@ -190,19 +291,15 @@ impl<'a> Floats<'a> {
                     && let Some(&(ty, float)) = self.converted.get(value)
                     && (zero.bits, float) == (0, tested)
                 {
-                    let float = Operand::Name(float);
-                    let modifiers = ["rzi", "u32", ty];
-                    let mut word = graph.emit(names, to, Type::B32, "cvt", &modifiers, [float]);
-                    if ty == "f64" {
-                        // The conversion of an `f64` that is NaN is not zero.
-                        let condition = Operand::Name(condition);
-                        let zero = || Operand::Integer(Integer::unsigned(0));
-                        let operands = match is_nan {
-                            true => [zero(), Operand::Name(word), condition],
-                            false => [Operand::Name(word), zero(), condition],
-                        };
-                        word = graph.emit(names, to, Type::B32, "selp", &["b32"], operands);
-                    }
+                    let nan = (*condition, is_nan);
+                    let conversion = Conversion {
+                        result,
+                        value,
+                        ty,
+                        float,
+                        nan,
+                    };
+                    let word = conversion.emit_word(graph, names, to, "u32");
                     self.saturated.insert(result, word);
                     if has_offset {
                         let most = Operand::Integer(Integer::unsigned(LARGE + OFFSET));

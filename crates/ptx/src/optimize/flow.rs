@@ -279,6 +279,15 @@ impl<'a> Graph<'a> {
         id
     }
 
+    /// Adds a block, to be written before the block `before`.
+    pub fn add_before(&mut self, block: Block<'a>, before: Id) -> Id {
+        let id = self.add(block, None);
+        if let Some(place) = self.order.iter().position(|&id| id == before) {
+            self.order[place..].rotate_right(1);
+        }
+        id
+    }
+
     /// Adds a register.
     pub fn register(&mut self, ty: Type, names: &'a Names) -> &'a str {
         let name = names.register();

@@ -8,10 +8,11 @@ use petgraph::graphmap::DiGraphMap;
 use petgraph::visit::DfsPostOrder;
 
 use super::definitions;
-use super::flow::{End, Graph, Id};
+use super::flow::{Block, End, Graph, Id};
 use super::instructions::{instructions, results};
+use super::names::Names;
 use crate::hash::{HashMap, HashSet};
-use crate::{Instruction, Operand, Statement};
+use crate::{Guard, Instruction, Operand, Statement};
 
 /// A loop, with a single latch except from [`several_latches()`].
 #[derive(Debug)]
@@ -429,6 +430,36 @@ impl Relation {
             Equal => NotEqual,
             NotEqual => Equal,
         }
+    }
+}
+
+/// Adds a test before a loop, and other code of iterations that runs in its place if the test sets
+/// its predicate. Then the code goes on with itself where the loop would with its header, or with the
+/// test if `tests_again`.
+pub(super) fn add_tested<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    (test, predicate): (Vec<Statement<'a>>, &'a str),
+    (body, mut end): (Vec<Statement<'a>>, End<'a>),
+    tests_again: bool,
+) {
+    let header = each.header;
+    let outside: Vec<Id> = graph
+        .predecessors_of_one(header)
+        .filter(|id| !each.contains(*id))
+        .collect();
+    let first = graph.blocks.len();
+    let again = if tests_again { first } else { first + 1 };
+    end.retarget(&|to| if to == header { again } else { to });
+    let tested = End::Branch(Guard::new(predicate), false, first + 1, header);
+    for (body, end) in [(test, tested), (body, end)] {
+        let label = names.label();
+        graph.add_before(Block { label, body, end }, header);
+    }
+    for id in outside {
+        let end = &mut graph.blocks[id].end;
+        end.retarget(&|to| if to == header { first } else { to });
     }
 }
 

@@ -608,7 +608,7 @@ fn is_trusted(
 }
 
 /// Returns the size of the block in the first dimension, if it is known.
-fn block_width(kernel: &Function<'_>) -> Option<u64> {
+pub(super) fn block_width(kernel: &Function<'_>) -> Option<u64> {
     let size = |name| kernel.directives.iter().find(|it| it.name == name);
     size("reqntid")?.values.first().copied()
 }

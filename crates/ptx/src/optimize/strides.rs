@@ -155,22 +155,13 @@ fn unroll_one<'a>(
         .filter(|id| !inside.contains(id))
         .collect();
     let guard = Guard::new(enough);
-    let place = graph
-        .order
-        .iter()
-        .position(|id| *id == copies[0].blocks[0])?;
-    let mut add = |body, end| {
+    let mut add = |body, end, before| {
         let label = names.label();
-        let id = graph.add(Block { label, body, end }, None);
-        graph.order.pop();
-        graph.order.insert(place, id);
-        id
+        graph.add_before(Block { label, body, end }, before)
     };
-    let test = add(
-        test,
-        End::Branch(guard, false, copies[0].header, each.header),
-    );
-    let ahead = add(ahead, End::Jump(test, false));
+    let end = End::Branch(guard, false, copies[0].header, each.header);
+    let test = add(test, end, copies[0].blocks[0]);
+    let ahead = add(ahead, End::Jump(test, false), test);
     for (index, copy) in copies.iter().enumerate() {
         let end = &mut graph.blocks[copy.latch].end;
         match copies.get(index + 1) {

@@ -125,18 +125,13 @@ fn version_one<'a>(
         body,
         end: End::Branch(Guard::new(condition), false, fast[0], header),
     };
-    let place = graph.order.iter().position(|id| *id == fast[0])?;
-    let mut test = graph.add(block, None);
-    graph.order.pop();
-    graph.order.insert(place, test);
+    let mut test = graph.add_before(block, fast[0]);
     if let Some((body, register)) = several {
         // The test of all checks does not pay for a single iteration.
         let guard = Guard::new(register);
         let end = End::Branch(guard, false, test, header);
         let label = names.label();
-        test = graph.add(Block { label, body, end }, None);
-        graph.order.pop();
-        graph.order.insert(place, test);
+        test = graph.add_before(Block { label, body, end }, test);
     }
     for id in outside {
         graph.blocks[id]
