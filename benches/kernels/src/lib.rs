@@ -15,12 +15,15 @@
 #![allow(clippy::needless_range_loop, clippy::too_many_arguments)]
 
 pub mod block;
+pub mod camera;
 pub mod chemistry;
 pub mod ciphers;
 pub mod compute;
 pub mod data;
 pub mod dense;
 pub mod docking;
+pub mod dynamics;
+pub mod encoding;
 pub mod fields;
 pub mod filters;
 pub mod fourier;
@@ -48,4 +51,5 @@ pub mod sparse;
 pub mod stencil;
 pub mod stream;
 pub mod tensor;
+pub mod training;
 pub mod transport;

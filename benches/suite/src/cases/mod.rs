@@ -2,12 +2,15 @@
 //! the kernels.
 
 mod block;
+mod camera;
 mod chemistry;
 mod ciphers;
 mod compute;
 mod data;
 mod dense;
 mod docking;
+mod dynamics;
+mod encoding;
 mod fields;
 mod filters;
 mod fourier;
@@ -34,6 +37,7 @@ mod sparse;
 mod stencil;
 mod stream;
 mod tensor;
+mod training;
 mod transport;
 
 use crate::case::{Buffer, Case, Check, download};
@@ -176,4 +180,16 @@ pub const ALL: &[(&str, Make)] = &[
     ("sph_density", neighbors::sph_density),
     ("bvh_nearest", neighbors::bvh_nearest),
     ("lower_bound", neighbors::lower_bound),
+    ("adam_step", training::adam_step),
+    ("cross_entropy", training::cross_entropy),
+    ("quantize_rows", training::quantize_rows),
+    ("base64_encode", encoding::base64_encode),
+    ("min_hash", encoding::min_hash),
+    ("merge_sorted", encoding::merge_sorted),
+    ("demosaic", camera::demosaic),
+    ("rgb_to_hsv", camera::rgb_to_hsv),
+    ("hamming_match", camera::hamming_match),
+    ("predator_prey", dynamics::predator_prey),
+    ("eigen3x3", dynamics::eigen3x3),
+    ("advect_2d", dynamics::advect_2d),
 ];
