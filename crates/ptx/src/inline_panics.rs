@@ -87,6 +87,30 @@ struct Candidate<'a> {
     body: Vec<Statement<'a>>,
 }
 
+impl<'a> Candidate<'a> {
+    /// Returns the call of [`REPORTS`] in the body if the function is called with these arguments.
+    /// Optimizers may give each function fewer parameters than it has in the source.
+    fn report(&self, arguments: &[Operand<'a>]) -> Option<Call<'a>> {
+        let mut values: HashMap<&str, &Operand<'a>> = HashMap::default();
+        for statement in &self.body {
+            if let Statement::Instruction(it) = statement
+                && let Some(index) = parameter_load(it, &self.params)
+                && let Some(Operand::Name(register)) = it.operands.first()
+            {
+                values.insert(register, arguments.get(index)?);
+            }
+        }
+        let mut calls = self.body.iter().filter_map(call_of);
+        let mut call = calls.find(|it| original(it.function) == REPORTS)?;
+        for argument in &mut call.arguments {
+            if let Operand::Name(register) = argument {
+                *argument = (*values.get(register)?).clone();
+            }
+        }
+        Some(call)
+    }
+}
+
 /// Returns the functions that do not return, and call only such functions.
 fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
     let mut candidates = HashMap::default();
@@ -295,11 +319,8 @@ impl<'a> Kernel<'_, 'a> {
         match original(call.function) {
             IS_CLAIMED => return Some(vec![instruction("exit", &[], Vec::new())]),
             RECORDS_LAUNCH if !self.waits => {
-                let mut reports = self
-                    .candidates
-                    .keys()
-                    .filter(|name| original(name) == REPORTS);
-                call.function = reports.next().copied().unwrap_or(call.function);
+                let records = self.candidates.get(call.function)?;
+                call = records.report(&call.arguments).unwrap_or(call);
             }
             _ => {}
         }
@@ -615,6 +636,82 @@ mod tests {
         let kernel = inlined_into_kernel(&body);
         assert!(kernel.contains("st.global.u64 [launches], 3;"), "{kernel}");
         assert!(kernel.contains("[report]"), "{kernel}");
+    }
+
+    /// A joined module has the functions twice. Where all panics are alike, they have fewer
+    /// parameters.
+    #[test]
+    fn each_record_has_its_own_report() {
+        let (functions, _) = REPORT.split_once(".visible .entry").unwrap();
+        let (_, functions) = functions.split_once(".func").unwrap();
+        let others = functions
+            .replace("__cuda_std_report_to_host", "__cuda_std_report_to_host_1")
+            .replace("__cuda_std_report_failure", "__cuda_std_report_failure_1")
+            .replace(
+                "__cuda_std_report_is_claimed",
+                "__cuda_std_report_is_claimed_1",
+            )
+            .replace("(.param .b32 failure_0)", "()")
+            .replace("ld.param.u32 %r1, [failure_0];", "")
+            .replace("[param0], %r1", "[param0], 40");
+        let text = REPORT.replace(
+            ".visible .entry k()",
+            &format!(
+                ".func {others} .visible .entry k_1() {{
+                    {{ call.uni __cuda_std_report_failure_1, (); exit; }}
+                }}
+                .visible .entry k()"
+            ),
+        );
+        let text = inlined_into_kernel(&text);
+        assert!(!text.contains("launches"), "{text}");
+        assert!(!text.contains("call"), "{text}");
+        let (other, kernel) = text.split_once(".entry k(").unwrap();
+        assert!(
+            other.contains("mov.b32 %x") && other.contains(", 40;"),
+            "{other}"
+        );
+        assert!(
+            kernel.contains(", 2;") && !kernel.contains(", 40;"),
+            "{kernel}"
+        );
+    }
+
+    /// The parameters may have another order in the report.
+    #[test]
+    fn arguments_of_reports_are_those_of_the_record() {
+        let text = REPORT
+            .replace(
+                "(.param .b32 to_host_0)",
+                "(.param .b32 to_host_0, .param .b32 to_host_1)",
+            )
+            .replace(
+                "(.param .b32 failure_0)",
+                "(.param .b32 failure_0, .param .b32 failure_1)",
+            )
+            .replace(
+                "ld.param.u32 %r1, [failure_0];",
+                "ld.param.u32 %r1, [failure_1];",
+            )
+            .replace(
+                "st.param.b32 [param0], %r1;
+              call.uni __cuda_std_report_to_host, (param0)",
+                "st.param.b32 [param0], %r1; .param .b32 param1; st.param.b32 [param1], 9;
+              call.uni __cuda_std_report_to_host, (param0, param1)",
+            )
+            .replace(
+                "st.param.b32 [param0], 2;
+              call.uni __cuda_std_report_failure, (param0)",
+                "st.param.b32 [param0], 2; .param .b32 param1; st.param.b32 [param1], 3;
+              call.uni __cuda_std_report_failure, (param0, param1)",
+            );
+        let kernel = inlined_into_kernel(&text);
+        assert!(!kernel.contains("launches"), "{kernel}");
+        assert!(
+            kernel.contains(", 3;") && kernel.contains(", 9;"),
+            "{kernel}"
+        );
+        assert!(!kernel.contains(", 2;"), "{kernel}");
     }
 
     #[test]
