@@ -39,7 +39,7 @@ const SHORT: usize = 48;
 const STEP_BYTES: usize = 8;
 
 /// The sizes of a launch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaunchSizes {
     /// The number of threads of a block in each dimension.
     pub block: [u32; 3],
@@ -200,6 +200,16 @@ impl Condition {
             }
         }
         bytes
+    }
+
+    /// Returns the bytes of parameters that the condition depends on: the zero-based index of the
+    /// parameter, the offset of the first byte, and the number of bytes.
+    pub fn parameters(&self) -> impl Iterator<Item = (usize, usize, usize)> {
+        let read = self.steps.iter().filter(|it| it.kind == Kind::Parameter);
+        read.map(|step| {
+            let [index, offset, _] = step.operands.map(usize::from);
+            (index, offset, usize::from(step.width / 8))
+        })
     }
 
     /// Returns whether the condition holds for a launch. `parameter` returns the value of a

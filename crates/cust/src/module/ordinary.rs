@@ -5,7 +5,7 @@
 //! evaluates it for each launch.
 
 use std::ffi::c_void;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use cust_raw::{CUfunction, CUmodule, CUresult};
 use ptx::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
@@ -21,8 +21,23 @@ use crate::stack::read_variable;
 pub(crate) struct Ordinary {
     pub(super) raw: CUfunction,
     condition: Condition,
+    /// The bytes of parameters that the condition depends on: see [`Condition::parameters()`].
+    parameters: Vec<(usize, usize, usize)>,
     /// The maximum number of threads per block; queried on first use.
     threads: OnceLock<u32>,
+    /// The last launch whose condition was evaluated. Most programs launch a kernel many times with
+    /// the same sizes, and comparing them takes a fraction of the time.
+    last: Mutex<Last>,
+}
+
+/// A launch, as far as the condition depends on it. At first one without threads, which is never
+/// ordinary.
+#[derive(Debug, Default)]
+struct Last {
+    sizes: LaunchSizes,
+    /// The values of [`Ordinary::parameters`].
+    parameters: Vec<u64>,
+    is_ordinary: bool,
 }
 
 impl Ordinary {
@@ -54,8 +69,10 @@ impl Ordinary {
         };
         Ok((result == CUresult::CUDA_SUCCESS).then(|| Ordinary {
             raw,
+            parameters: condition.parameters().collect(),
             condition,
             threads: OnceLock::new(),
+            last: Mutex::default(),
         }))
     }
 }
@@ -113,18 +130,41 @@ impl Function<'_> {
                 }
             }
         };
-        if !ordinary.condition.holds(&sizes, parameter) {
-            return self.kernel.raw;
-        }
-        // The entries have different numbers of registers.
-        let threads = [block.x, block.y, block.z].map(u64::from);
-        let most = ordinary.threads.get_or_init(|| {
-            let threads = self.attribute_of(ordinary.raw, FunctionAttribute::MaxThreadsPerBlock);
-            threads.map_or(0, |threads| threads.max(0) as u32)
-        });
-        match threads.iter().product::<u64>() <= u64::from(*most) {
+        let values = || {
+            let parameters = ordinary.parameters.iter();
+            parameters.map(|&(index, offset, bytes)| parameter(index, offset, bytes))
+        };
+        // If another thread has it, the condition is evaluated.
+        let mut last = ordinary.last.try_lock().ok();
+        let is_ordinary = match &last {
+            Some(last) if last.sizes == sizes && values().eq(last.parameters.iter().copied()) => {
+                last.is_ordinary
+            }
+            _ => {
+                // The entries have different numbers of registers.
+                let threads: u64 = sizes.block.map(u64::from).iter().product();
+                let is_ordinary = ordinary.condition.holds(&sizes, parameter)
+                    && threads <= u64::from(self.threads_of(ordinary));
+                if let Some(last) = &mut last {
+                    last.sizes = sizes;
+                    last.parameters.clear();
+                    last.parameters.extend(values());
+                    last.is_ordinary = is_ordinary;
+                }
+                is_ordinary
+            }
+        };
+        match is_ordinary {
             true => ordinary.raw,
             false => self.kernel.raw,
         }
+    }
+
+    /// Returns the maximum number of threads per block of the entry for ordinary launches.
+    fn threads_of(&self, ordinary: &Ordinary) -> u32 {
+        *ordinary.threads.get_or_init(|| {
+            let threads = self.attribute_of(ordinary.raw, FunctionAttribute::MaxThreadsPerBlock);
+            threads.map_or(0, |threads| threads.max(0) as u32)
+        })
     }
 }
