@@ -370,6 +370,16 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Returns the step with the 64-bit product of two 32-bit operands.
+    fn wide(&mut self, signed: bool, a: &Operand<'a>, b: &Operand<'a>) -> Option<u16> {
+        let factors = [self.operand(32, a)?, self.operand(32, b)?];
+        let factors = match signed {
+            true => factors.map(|factor| self.step(Kind::Extend, 32, &[factor])),
+            false => factors,
+        };
+        Some(self.step(Kind::Mul, 64, &factors))
+    }
+
     /// Adds the steps of an instruction.
     fn add(&mut self, kernel: &Function<'a>, it: &Instruction<'a>) -> Option<()> {
         let (Some(&Operand::Name(result)), None) = (it.operands.first(), it.guard) else {
@@ -416,13 +426,17 @@ impl<'a> Builder<'a> {
                 let from = self.operand(8, from)?;
                 self.step(Kind::Not, 8, &[from])
             }
-            ("mul", ["wide"], [a, b]) if width == 32 => {
-                let factors = [self.operand(32, a)?, self.operand(32, b)?];
-                let factors = match signed {
-                    true => factors.map(|factor| self.step(Kind::Extend, 32, &[factor])),
-                    false => factors,
-                };
-                self.step(Kind::Mul, 64, &factors)
+            ("mul", ["wide"], [a, b]) if width == 32 => self.wide(signed, a, b)?,
+            ("mul", ["hi"], [a, b]) if width == 32 => {
+                let product = self.wide(signed, a, b)?;
+                let distance = self.constant(32, 32);
+                let upper = self.step(Kind::Shr, 64, &[product, distance]);
+                self.step(Kind::Truncate, 32, &[upper])
+            }
+            ("mad", ["wide"], [a, b, c]) if width == 32 => {
+                let product = self.wide(signed, a, b)?;
+                let c = self.operand(64, c)?;
+                self.step(Kind::Add, 64, &[product, c])
             }
             ("mad", ["lo"], [a, b, c]) => {
                 let factors = [self.operand(width, a)?, self.operand(width, b)?];
@@ -619,6 +633,22 @@ mod tests {
                 -6i64 as u64,
             ),
             ("mad.lo.s32 %x, %a32, %b32, 9", "s32", 4, 5, 29),
+            (
+                "mad.wide.u32 %x, %a32, %b32, %b",
+                "s64",
+                low(-1),
+                2,
+                0x2_0000_0000,
+            ),
+            (
+                "mad.wide.s32 %x, %a32, %b32, %b",
+                "s64",
+                low(-3),
+                2,
+                -4i64 as u64,
+            ),
+            ("mul.hi.u32 %x, %a32, %b32", "s32", low(-1), 3, 2),
+            ("mul.hi.s32 %x, %a32, %b32", "s32", low(-1), 3, low(-1)),
             ("and.b64 %x, %a, %b", "s64", 12, 10, 8),
             ("or.b64 %x, %a, %b", "s64", 12, 10, 14),
             ("xor.b32 %x, %a32, %b32", "s32", 12, 10, 6),
