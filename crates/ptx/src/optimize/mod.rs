@@ -95,6 +95,11 @@ const PRESSURE_OF_LOADS: usize = 25;
 /// for memory.
 const COMPUTATION: usize = 50;
 
+/// The maximum number of multiply-adds per 32-bit word of global memory of a loop that mostly waits
+/// for memory. A product of matrices with tiles in registers has more, and so has a loop with two
+/// exponentials per word.
+const MULTIPLICATION: usize = 8;
+
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -433,7 +438,7 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
 fn waits_for_loads(graph: &Graph<'_>) -> bool {
     let cold = graph.cold();
     loops::single_latch(graph, &cold).iter().any(|each| {
-        let (mut size, mut bytes, mut products) = (0, 0, 0);
+        let (mut size, mut bytes, mut products, mut fused) = (0, 0, 0, 0);
         let (mut fills, mut waits, mut tensors) = (false, false, false);
         let own = each.blocks.iter().copied().filter(|&id| !cold[id]);
         graph.visit(own, &mut |it| {
@@ -442,13 +447,17 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
                 ("ld", modifiers) if modifiers.contains(&"global") => bytes += bytes_of(it),
                 // Several instructions each.
                 ("mul" | "mad", ["lo" | "hi", "s64" | "u64"]) => products += 1,
+                ("fma", _) => fused += 1,
                 ("st", modifiers) => fills |= modifiers.contains(&"shared"),
                 ("bar" | "barrier", _) => waits = true,
                 ("mma" | "wmma" | "wgmma", _) => tensors = true,
                 _ => {}
             }
         });
-        let computes = tensors || products * 8 > bytes || !waits && size * 4 > bytes * COMPUTATION;
+        let computes = tensors
+            || products * 8 > bytes
+            || fused * 4 > bytes * MULTIPLICATION
+            || !waits && size * 4 > bytes * COMPUTATION;
         // A loop that only fills shared memory is a small part of the kernel.
         bytes > 0 && !computes && (waits || !fills)
     })
