@@ -2326,6 +2326,92 @@ fn saturating_subtractions_are_maxima() {
     assert!(!replaces("eq.s32 %p1, %r1, 1", "-1", "0, %r3"));
 }
 
+#[test]
+fn signs_of_floats_are_part_of_instructions() {
+    let with = |change: &str, uses: &str| {
+        optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .f32 %f<9>;
+            .reg .f64 %fd<9>;
+            .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.global.v2.u32 {{%r1, %r2}}, [%rd1];
+            ld.global.u64 %rd2, [%rd1];
+            {change};
+            {uses};
+            st.global.f32 [%rd1], %f2;
+            st.global.f64 [%rd1], %fd2;
+            ret;
+            "
+        ))
+    };
+    let changes = |change: &str, uses: &str| {
+        let text = with(change, uses);
+        let is_changed = text.contains("\tabs.f") || text.contains("\tneg.f");
+        assert_ne!(
+            is_changed,
+            text.contains("and.b") || text.contains("xor.b"),
+            "{text}"
+        );
+        is_changed
+    };
+    let absolute = "and.b32 %r3, %r1, 2147483647; mov.b32 %f1, %r3";
+    assert!(with(absolute, "max.f32 %f2, %f1, %f2").contains("abs.f32"));
+    let negated = "xor.b32 %r3, %r1, -2147483648; mov.b32 %f1, %r3";
+    assert!(with(negated, "fma.rn.f32 %f2, %f1, %f1, %f2").contains("neg.f32"));
+    assert!(changes(
+        absolute,
+        "cvt.rzi.s32.f32 %r4, %f1; cvt.rn.f32.s32 %f2, %r4"
+    ));
+    assert!(changes(
+        "xor.b64 %rd3, %rd2, -9223372036854775808; mov.b64 %fd1, %rd3",
+        "add.f64 %fd2, %fd1, %fd2"
+    ));
+    assert!(changes(
+        "and.b64 %rd3, %rd2, 9223372036854775807; mov.b64 %fd1, %rd3",
+        "add.f64 %fd2, %fd1, %fd2"
+    ));
+    // Other masks, and bits that have several definitions.
+    let uses = "add.f32 %f2, %f1, %f2";
+    assert!(changes(absolute, uses));
+    assert!(!changes(
+        "and.b32 %r3, %r1, 1073741823; mov.b32 %f1, %r3",
+        uses
+    ));
+    assert!(!changes(
+        "xor.b32 %r3, %r1, 2147483647; mov.b32 %f1, %r3",
+        uses
+    ));
+    assert!(!changes(
+        "and.b32 %r3, %r1, -2147483648; mov.b32 %f1, %r3",
+        uses
+    ));
+    assert!(!changes(
+        "and.b32 %r3, %r1, 2147483647; mov.b32 %f1, %r3; mov.u32 %r3, %r2",
+        "add.f32 %f2, %f1, %f2; st.global.u32 [%rd1], %r3"
+    ));
+    // The payload of a NaN may be stored, selected or converted.
+    assert!(!changes(
+        absolute,
+        "add.f32 %f2, %f1, %f2; st.global.f32 [%rd1], %f1"
+    ));
+    assert!(!changes(
+        absolute,
+        "setp.eq.f32 %p1, %f1, %f1; selp.f32 %f2, %f1, %f3, %p1"
+    ));
+    assert!(!changes(absolute, "mov.b32 %r4, %f1; mov.b32 %f2, %r4"));
+    assert!(!changes(absolute, "cvt.f64.f32 %fd2, %f1"));
+    assert!(!changes(negated, "max.xorsign.abs.f32 %f2, %f1, %f2"));
+    // Bits that are also used as such.
+    let text = with(absolute, "add.f32 %f2, %f1, %f2; st.global.u32 [%rd1], %r3");
+    assert!(
+        text.contains("abs.f32") && text.contains("and.b32"),
+        "{text}"
+    );
+}
+
 /// Stores to the last row of a matrix. The width and the height have 32 bits.
 const LAST_ROW: &str = "
     .reg .pred %p<9>;

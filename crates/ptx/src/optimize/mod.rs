@@ -33,6 +33,7 @@ mod parameters;
 mod reductions;
 mod remaining;
 mod saturate;
+mod signs;
 mod sink;
 mod spaces;
 mod specialize;
@@ -322,6 +323,7 @@ fn optimize_function<'a>(
     };
     let finish = |mut graph: Graph<'a>, changed: usize| {
         let replaced = saturate::replace(&mut graph, names)
+            + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names);
         (changed + replaced > 0).then(|| {
