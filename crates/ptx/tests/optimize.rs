@@ -2412,6 +2412,70 @@ fn signs_of_floats_are_part_of_instructions() {
     );
 }
 
+/// A `match` on a byte with three numbers, and an arm that jumps past their use.
+const ARMS: &str = "
+    .reg .pred %p<9>;
+    .reg .b16 %rs<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [k_param_0];
+    ld.global.u8 %rs1, [%rd1];
+    ld.global.u32 %r5, [%rd1+4];
+    mov.u32 %r3, 7;
+    setp.gt.s16 %p1, %rs1, 70;
+    @%p1 bra $high;
+    setp.eq.s16 %p2, %rs1, 65;
+    mov.u32 %r2, 10;
+    @%p2 bra $join;
+    setp.ne.s16 %p3, %rs1, 67;
+    mov.u32 %r3, %r5;
+    @%p3 bra $end;
+    mov.u32 %r2, 20;
+    bra.uni $join;
+$high:
+    setp.ne.s16 %p4, %rs1, 71;
+    @%p4 bra $end;
+    mov.u32 %r2, 30;
+$join:
+    st.global.u32 [%rd1], %r2;
+    mov.u32 %r3, 1;
+$end:
+    st.global.u32 [%rd1+4], %r3;
+$last:
+    ret;
+";
+
+#[test]
+fn arms_choose_without_branches() {
+    let branches = |text: &str| text.matches("bra").count();
+    let text = optimized(ARMS);
+    assert_eq!(branches(&text), 1, "{text}");
+    // Two for the number, and one for what the last store reads.
+    assert_eq!(text.matches("selp").count(), 3, "{text}");
+    let stays = |from: &str, to: &str| {
+        let text = optimized(&replaced(ARMS, from, to));
+        assert!(branches(&text) > 1 && !text.contains("selp"), "{text}");
+    };
+    // Arms that do more, and values that other arms change.
+    stays(
+        "mov.u32 %r2, 30;",
+        "ld.global.u32 %r6, [%rd1+8]; mov.u32 %r2, %r6;",
+    );
+    stays("mov.u32 %r2, 30;", "ld.global.u32 %r2, [%rd1+8];");
+    stays(
+        "mov.u32 %r2, 30;",
+        "mov.u32 %r2, 30; st.global.u32 [%rd1+8], %r5;",
+    );
+    stays("mov.u32 %r2, 30;", "mov.u32 %r2, %r3;");
+    stays("setp.ne.s16 %p4, %rs1, 71;", "setp.ne.s32 %p4, %r3, 71;");
+    stays("mov.u32 %r2, 30;", "mov.b32 %r2, 30;");
+    // Three targets, and two arms.
+    stays("@%p3 bra $end;", "@%p3 bra $last;");
+    stays("@%p4 bra $end;", "bra.uni $end;");
+    // A block that is reached from elsewhere, too.
+    stays("mov.u32 %r3, 1;", "mov.u32 %r3, 1; @%p1 bra $high;");
+}
+
 /// Stores to the last row of a matrix. The width and the height have 32 bits.
 const LAST_ROW: &str = "
     .reg .pred %p<9>;

@@ -5,6 +5,7 @@ mod apart;
 mod arrivals;
 mod ballots;
 mod bounds;
+mod choices;
 mod clamps;
 mod combine;
 mod convert;
@@ -322,7 +323,8 @@ fn optimize_function<'a>(
         None
     };
     let finish = |mut graph: Graph<'a>, changed: usize| {
-        let replaced = saturate::replace(&mut graph, names)
+        let replaced = choices::select(&mut graph, names)
+            + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names);
