@@ -2474,6 +2474,19 @@ fn arms_choose_without_branches() {
     stays("@%p4 bra $end;", "bra.uni $end;");
     // A block that is reached from elsewhere, too.
     stays("mov.u32 %r3, 1;", "mov.u32 %r3, 1; @%p1 bra $high;");
+    // A value that lasts from an earlier iteration.
+    let last = replaced(
+        ARMS,
+        "mov.u32 %r2, 30;",
+        "mov.u32 %r2, 30; add.s32 %r6, %r5, 1;",
+    );
+    let text = optimized(&last);
+    assert_eq!(branches(&text), 1, "{text}");
+    let again = "st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r6; @%p1 bra $again;";
+    let last = replaced(&last, "st.global.u32 [%rd1+4], %r3;", again);
+    let first = "ld.global.u8 %rs1, [%rd1];";
+    let text = optimized(&replaced(&last, first, &format!("$again: {first}")));
+    assert!(branches(&text) > 2 && !text.contains("selp"), "{text}");
 }
 
 /// Stores to the last row of a matrix. The width and the height have 32 bits.

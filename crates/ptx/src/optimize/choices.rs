@@ -8,7 +8,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
-use super::instructions::sources;
+use super::instructions::{results, sources};
 use super::liveness::Liveness;
 use super::names::Names;
 use super::specialize::is_fast;
@@ -68,9 +68,20 @@ pub(super) fn select<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
             assigned,
             ..
         } = tree;
-        inside.extend(blocks);
         // Trees keep what is live at the start of the blocks that are left.
         let live = live.get_or_insert_with(|| Liveness::new(graph, &graph.order.clone()));
+        // A register that only one arm writes may have a value of an earlier iteration.
+        let next = graph.blocks[root].end.targets();
+        let mut lasts = false;
+        for it in &computed {
+            results(it, &mut |name| {
+                lasts |= next.iter().any(|&to| live.contains(to, name));
+            });
+        }
+        if lasts {
+            continue;
+        }
+        inside.extend(blocks);
         let mut body = std::mem::take(&mut graph.blocks[root].body);
         body.extend(computed.into_iter().map(Statement::Instruction));
         let mut sorted: Vec<(&'a str, &'a str)> = assigned.into_iter().collect();
