@@ -3238,3 +3238,43 @@ fn loads_pass_stores_to_other_addresses() {
     assert!(!passes(&(element(0) + unknown + &element(4))));
     assert!(!passes(&twice.replacen("st.global", "@%p1 st.global", 1)));
 }
+
+/// A loop over bytes that counts the rest down beside the address, and exits early at two values.
+const BYTES: &str = "
+    .reg .pred %p<9>;
+    .reg .b16 %rs<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [k_param_0];
+    ld.param.u64 %rd2, [k_param_1];
+    add.s64 %rd3, %rd1, 1;
+    mov.u64 %rd4, %rd2;
+    bra.uni $loop;
+$loop:
+    ld.global.u8 %rs1, [%rd3+-1];
+    setp.eq.s16 %p1, %rs1, 44;
+    mov.u64 %rd5, %rd3;
+    @%p1 bra $exit;
+    setp.eq.s16 %p2, %rs1, 10;
+    mov.u64 %rd5, %rd3;
+    @%p2 bra $exit;
+    add.s64 %rd3, %rd3, 1;
+    add.s64 %rd4, %rd4, -1;
+    setp.ne.s64 %p3, %rd4, 0;
+    mov.u64 %rd5, 0;
+    @%p3 bra $loop;
+$exit:
+    st.global.u64 [%rd1], %rd5;
+    ret;
+    ";
+
+#[test]
+fn a_move_does_not_repeat_before_the_next_branch() {
+    let text = optimized(BYTES);
+    assert_eq!(text.matches("mov.u64 %rd5, %rd3;").count(), 1, "{text}");
+    // The source or the result has changed.
+    for change in ["add.s64 %rd3, %rd3, 1;", "mov.u64 %rd5, %rd4;"] {
+        let second = "setp.eq.s16 %p2";
+        let text = optimized(&BYTES.replace(second, &format!("{change}\n{second}")));
+        assert_eq!(text.matches("mov.u64 %rd5, %rd3;").count(), 2, "{text}");
+    }
+}

@@ -33,6 +33,7 @@ mod overwritten;
 mod parameters;
 mod reductions;
 mod remaining;
+mod repeated_moves;
 mod saturate;
 mod signs;
 mod sink;
@@ -240,6 +241,7 @@ fn optimize_function<'a>(
     }
     changed += spaces::infer(&mut graph, names, kernel, slices);
     changed += duplicates::merge(&mut graph);
+    changed += repeated_moves::remove(&mut graph);
     changed += reductions::replace(&mut graph);
     changed += ballots::replace(&mut graph, names);
     if function.entry {
