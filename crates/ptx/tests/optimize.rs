@@ -3268,6 +3268,51 @@ $exit:
     ";
 
 #[test]
+fn a_loop_over_bytes_ends_by_its_address() {
+    let ends_by_address = |text: &str| {
+        let text = optimized(text);
+        text.matches("add.s64 %rd4").count() == 0
+    };
+    assert!(ends_by_address(BYTES));
+    // The other direction, the other order, and a step of another counter.
+    assert!(ends_by_address(&replaced(
+        BYTES,
+        "%rd3, %rd3, 1;",
+        "%rd3, %rd3, -1;"
+    )));
+    let steps = "add.s64 %rd4, %rd4, -1;";
+    let compares = "setp.ne.s64 %p3, %rd4, 0;";
+    let later = replaced(
+        &replaced(BYTES, steps, ""),
+        compares,
+        &format!("{compares}{steps}"),
+    );
+    assert!(ends_by_address(&later));
+    assert!(!ends_by_address(&replaced(
+        BYTES,
+        "%rd3, %rd3, 1;",
+        "%rd3, %rd3, 2;"
+    )));
+    // The counter is read, the relation is another one, and there is only one exit.
+    assert!(!ends_by_address(&replaced(
+        BYTES,
+        "st.global.u64 [%rd1], %rd5;",
+        "st.global.u64 [%rd1], %rd4;"
+    )));
+    assert!(!ends_by_address(&replaced(
+        BYTES,
+        "setp.ne.s64 %p3",
+        "setp.gt.s64 %p3"
+    )));
+    let one = replaced(
+        &replaced(BYTES, "@%p1 bra $exit;", ""),
+        "@%p2 bra $exit;",
+        "",
+    );
+    assert!(!ends_by_address(&one));
+}
+
+#[test]
 fn a_move_does_not_repeat_before_the_next_branch() {
     let text = optimized(BYTES);
     assert_eq!(text.matches("mov.u64 %rd5, %rd3;").count(), 1, "{text}");

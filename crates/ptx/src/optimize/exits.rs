@@ -123,7 +123,7 @@ fn is_behind(each: &Loop<'_>, counter: &Counter<'_>, index: usize) -> bool {
 }
 
 /// Returns the number of times that the function reads each register.
-fn uses<'a>(graph: &Graph<'a>) -> HashMap<&'a str, usize> {
+pub(super) fn uses<'a>(graph: &Graph<'a>) -> HashMap<&'a str, usize> {
     let mut uses = HashMap::default();
     for block in &graph.blocks {
         let mut add = |name: &'a str| *uses.entry(name).or_default() += 1;
@@ -135,9 +135,7 @@ fn uses<'a>(graph: &Graph<'a>) -> HashMap<&'a str, usize> {
                 }
             });
         }
-        if let End::Branch(guard, ..) = &block.end {
-            add(guard.register);
-        }
+        block.end.sources(&mut add);
     }
     uses
 }

@@ -5,7 +5,8 @@
 //! address with its last value ends the loop as well. That saves two additions per iteration, and
 //! two registers: 64-bit counters take two of each.
 //!
-//! The pass runs last: other passes find the ranges of counters by the number of iterations.
+//! ptxas unrolls loops with a single exit, after which a counter costs little, so these stay as they
+//! are. The pass runs last: other passes find the ranges of counters by the number of iterations.
 
 use crate::hash::HashMap;
 
@@ -35,6 +36,12 @@ fn replace_one<'a>(
     reads: &HashMap<&'a str, usize>,
     predecessors: &[Id],
 ) -> Option<()> {
+    let exits = (each.blocks.iter())
+        .flat_map(|&id| graph.blocks[id].end.targets())
+        .filter(|&to| !each.contains(to));
+    if exits.count() < 2 {
+        return None;
+    }
     let counters = each.counters(graph);
     let (counter, which, comparison) = each.condition(graph, &counters)?;
     let ends_at_value = matches!(comparison.relation, Relation::Equal | Relation::NotEqual);

@@ -23,6 +23,7 @@ mod implied;
 pub(crate) mod instructions;
 mod late_steps;
 mod liveness;
+mod loop_ends;
 mod loops;
 mod names;
 mod narrow;
@@ -325,7 +326,8 @@ fn optimize_function<'a>(
         None
     };
     let finish = |mut graph: Graph<'a>, changed: usize| {
-        let replaced = choices::select(&mut graph, names)
+        let replaced = loop_ends::replace(&mut graph, names)
+            + choices::select(&mut graph, names)
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
