@@ -1,0 +1,124 @@
+//! Runs loops with two counters and several exits before and after `ptx::finish` lets them end by one
+//! counter: all threads must have the same results.
+
+mod common;
+
+use common::generator::settings;
+use common::{Device, Params, before_and_after, module};
+use fastrand::Rng;
+
+const THREADS: usize = 8;
+
+/// Returns a kernel in which each thread adds up words until one has certain bits, or until a counter
+/// has its last value.
+fn kernel(rng: &mut Rng) -> String {
+    let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
+    let by = pick(&["1", "-1", "4", "-4"]);
+    let against = pick(&["1", "-1", "4", "-4"]);
+    let counter = format!("add.s64 %n, %n, {by};");
+    let other = format!("add.s64 %i, %i, {against};");
+    let last = pick(&["%last", "%last", "7", "0"]);
+    let ends = pick(&["setp.ne.s64", "setp.ne.s64", "setp.eq.s64", "setp.lt.s64"]);
+    let operands = match pick(&["", "", "swapped"]).as_str() {
+        "" => format!("%n, {last}"),
+        _ => format!("{last}, %n"),
+    };
+    let compares = format!("{ends} %more, {operands};");
+    let mut latch = vec![counter, other, compares];
+    rng.shuffle(&mut latch);
+    let branch = match ends.as_str() {
+        "setp.eq.s64" => "@!%more bra $loop;",
+        _ => "@%more bra $loop;",
+    };
+    let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
+    // What the loop starts from, and whether another branch leads to it.
+    let before = pick(&[
+        "",
+        "",
+        "setp.eq.s32 %found, %value, 3;\n@%found bra $end;",
+        "setp.eq.s32 %found, %value, 3;\n@%found bra $loop;\nadd.s64 %i, %i, 1;",
+    ]);
+    let exit = pick(&["63", "127", "-1"]);
+    let second = pick(&["", "setp.gt.s64 %q, %i, 4000;\n@%q bra $end;"]);
+    let after = pick(&["", "", "cvt.u32.u64 %m, %n;\nadd.s32 %sum, %sum, %m;"]);
+    let body = format!(
+        "
+        .reg .pred %found, %q, %more, %left;
+        .reg .b32 %tid, %value, %bits, %sum, %m, %j;
+        .reg .b64 %from, %to, %n, %i, %last, %at, %byte;
+        ld.param.u64 %from, [k_param_0];
+        ld.param.u64 %to, [k_param_1];
+        mov.u32 %tid, %tid.x;
+        mul.wide.u32 %at, %tid, 32;
+        add.s64 %at, %from, %at;
+        ld.global.u64 %n, [%at];
+        ld.global.u64 %i, [%at+8];
+        ld.global.u64 %last, [%at+16];
+        ld.global.u32 %value, [%at+24];
+        mov.u32 %sum, 0;
+        mov.u32 %j, 0;
+        {before}
+    $loop:
+        cvt.u32.u64 %bits, %i;
+        xor.b32 %bits, %bits, %value;
+        mul.lo.s32 %bits, %bits, 1664525;
+        shr.u32 %bits, %bits, 9;
+        add.s32 %sum, %sum, %bits;
+        and.b32 %bits, %bits, {exit};
+        setp.eq.s32 %found, %bits, 0;
+        @%found bra $end;
+        {second}
+        add.s32 %j, %j, 1;
+        setp.gt.u32 %left, %j, 300;
+        @%left bra $end;
+        {}
+        {branch}
+    $end:
+        {after}
+        cvt.u32.u64 %m, %i;
+        mul.wide.u32 %at, %tid, 16;
+        add.s64 %at, %to, %at;
+        st.global.u32 [%at], %sum;
+        st.global.u32 [%at+4], %m;
+        st.global.u32 [%at+8], %j;
+        ret;",
+        latch.join("\n")
+    );
+    module("", ".param .u64 k_param_0, .param .u64 k_param_1", &body)
+}
+
+#[test]
+fn loops_end_by_one_counter() {
+    let (seed, count) = settings(150);
+    let mut replaced = 0;
+    let seeds = match seed {
+        Some(seed) => seed..seed + 1,
+        None => 0..count,
+    };
+    for seed in seeds {
+        let mut rng = Rng::with_seed(seed);
+        let text = kernel(&mut rng);
+        let [plain, fast] = before_and_after(&text, &[], &[]);
+        let counters = |text: &str| text.matches("add.s64 %n,").count();
+        replaced += u64::from(counters(&fast) < counters(&plain));
+        let words: Vec<u64> = (0..THREADS)
+            .flat_map(|_| {
+                let n = rng.i64(-40..40);
+                [n, rng.i64(-40..40), n + rng.i64(-20..20), rng.i64(..) & 7]
+            })
+            .map(|word| word as u64)
+            .collect();
+        let run = |text: &str| {
+            let device = Device::new(text);
+            let to = device.upload(&vec![0u32; 4 * THREADS]);
+            let params = Params::new().u64(device.upload(&words)).u64(to);
+            device.launch("k", 1, THREADS as u32, params).unwrap();
+            device.download::<u32>(to, 4 * THREADS)
+        };
+        assert_eq!(run(&fast), run(&plain), "seed {seed}\n{text}\n{fast}");
+    }
+    assert!(
+        replaced > count / 8 || seed.is_some(),
+        "{replaced} of {count} loops end by one counter"
+    );
+}
