@@ -110,7 +110,7 @@ fn loops_end_by_one_counter() {
             .collect();
         let run = |text: &str| {
             let device = Device::new(text);
-            let to = device.upload(&vec![0u32; 4 * THREADS]);
+            let to = device.upload(&[0u32; 4 * THREADS]);
             let params = Params::new().u64(device.upload(&words)).u64(to);
             device.launch("k", 1, THREADS as u32, params).unwrap();
             device.download::<u32>(to, 4 * THREADS)
