@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock, Weak};
 
-use cust_raw::{CUcontext, CUfunc_cache, CUlimit, CUresult};
+use cust_raw::{CUcontext, CUfunc_cache, CUlimit, CUresult, CUstreamCaptureMode};
 
 use crate::backend::{Api, Backend, on_fault, set_default};
 use crate::bound_context;
@@ -711,6 +711,19 @@ impl Context {
     fn record_bound(&self) {
         let _ = BOUND_TO.try_with(|bound| *bound.borrow_mut() = Arc::downgrade(&self.inner));
         bound_context::set(self.address());
+        // Else the driver would refuse to wait and to allocate while any thread captures a stream.
+        let [relaxed, mut mode] = [
+            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+            CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        ];
+        // SAFETY: the pointer is valid for the call. On failure, the mode is unchanged.
+        let mut exchange = || unsafe {
+            let _ = (self.api().driver).cuThreadExchangeStreamCaptureMode(&mut mode);
+            mode
+        };
+        if exchange() == relaxed {
+            exchange();
+        }
     }
 
     /// Records that a fault has lost the context.

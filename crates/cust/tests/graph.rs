@@ -5,9 +5,10 @@ mod common;
 mod kernels;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::{backend, stream};
+use cust::context::CurrentContext;
 use cust::error::Error;
 use cust::graph::CaptureMode;
 use cust::prelude::*;
@@ -229,4 +230,37 @@ fn what_is_put_into_streams_is_captured() {
     let failed = unsafe { main.capture(CaptureMode::Global, |_| Err(Error::AliasedBuffer)) };
     assert_eq!(failed.failure(), Error::AliasedBuffer);
     assert!(!main.is_capturing().unwrap());
+}
+
+#[test]
+fn captures_do_not_disturb_other_threads() {
+    let context = init();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            CurrentContext::set_current(&context).unwrap();
+            let stream = stream();
+            while !done.load(Ordering::Relaxed) {
+                // SAFETY: nothing is recorded.
+                let captured = unsafe { stream.capture(CaptureMode::Global, |_| Ok(())) };
+                assert_eq!(captured.unwrap().node_count().unwrap(), 0);
+            }
+        });
+        /// Ends the other thread, also after a panic.
+        struct Done<'a>(&'a AtomicBool);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _done = Done(&done);
+        let stream = stream();
+        for round in 0..100u8 {
+            let mut bytes = DeviceBuffer::from_slice(&[0u8; 64]).unwrap();
+            // SAFETY: the stream is synchronized before the buffer is used again.
+            unsafe { bytes.as_mut_slice().set_8_async(round, &stream).unwrap() };
+            stream.synchronize().unwrap();
+            assert_eq!(bytes.as_host_vec().unwrap(), [round; 64]);
+        }
+    });
 }

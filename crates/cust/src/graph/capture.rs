@@ -8,10 +8,13 @@ use crate::error::CudaResult;
 use crate::stream::Stream;
 
 /// Determines which threads may not make potentially unsafe driver calls during a capture. Such
-/// calls could introduce dependencies that the graph does not contain.
+/// calls could introduce dependencies that the graph does not contain. Other threads that use a
+/// context of this crate may always make them: waits and allocations do not fail because of a capture
+/// elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CaptureMode {
-    /// Prohibits unsafe calls from all threads.
+    /// Prohibits unsafe calls from the capturing thread, and from those that call the driver without
+    /// this crate.
     #[default]
     Global,
     /// Prohibits unsafe calls from the capturing thread.
