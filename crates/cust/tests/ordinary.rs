@@ -1,0 +1,124 @@
+//! Which entry of a kernel `cust` launches: the one for ordinary launches exactly if its condition
+//! holds, also for launches that differ from the last one.
+
+mod common;
+
+use common::{init, stream};
+use cust::context::CurrentContext;
+use cust::prelude::*;
+
+/// The steps of the condition `n < 100 && nctaid.x <= 4`. A step has a kind, the width of its
+/// operands, and the places of these; a constant has its value after it.
+const CONDITION: [[u64; 2]; 7] = [
+    [step(0, 64, [1, 0]), u64::MAX],
+    [step(2, 64, [0, 0]), 100],
+    [step(22, 64, [0, 1]), u64::MAX],
+    [step(1, 32, [3, 0]), u64::MAX],
+    [step(2, 32, [0, 0]), 4],
+    [step(24, 32, [3, 4]), u64::MAX],
+    [step(6, 8, [2, 5]), u64::MAX],
+];
+
+const fn step(kind: u64, width: u64, [a, b]: [u64; 2]) -> u64 {
+    kind | width << 8 | a << 16 | b << 32
+}
+
+/// Returns a module with a kernel whose general entry writes 1, and the other one 2.
+fn module() -> Module {
+    let words: Vec<String> = (CONDITION.iter())
+        .flat_map(|&[step, constant]| {
+            [step]
+                .into_iter()
+                .chain((constant != u64::MAX).then_some(constant))
+        })
+        .map(|word| word.to_string())
+        .collect();
+    let entry = |name: &str, result: u32| {
+        format!(
+            "
+            .visible .entry {name}(.param .u64 to, .param .u64 n) {{
+                .reg .b32 %r<2>; .reg .b64 %rd<3>;
+                ld.param.u64 %rd1, [to];
+                cvta.to.global.u64 %rd2, %rd1;
+                mov.u32 %r1, {result};
+                st.global.u32 [%rd2], %r1;
+                ret;
+            }}"
+        )
+    };
+    let text = format!(
+        ".version 7.0\n.target sm_70\n.address_size 64\n
+        .visible .global .align 8 .u64 __cuda_std_ordinary_of_choose[{}] = {{{}}};
+        {}{}",
+        words.len(),
+        words.join(", "),
+        entry("choose", 1),
+        entry("choose$ordinary", 2),
+    );
+    Module::from_ptx(text, &[]).unwrap()
+}
+
+/// Launches the kernel, and returns whether its entry for ordinary launches ran.
+fn is_ordinary(kernel: &Function<'_>, stream: &Stream, blocks: u32, n: u64) -> bool {
+    let to = DeviceBox::new(&0u32).unwrap();
+    // SAFETY: the arguments have the types of the kernel's parameters.
+    unsafe {
+        launch!(kernel<<<blocks, 32, 0, stream>>>(to.as_device_ptr(), n)).unwrap();
+    }
+    stream.synchronize().unwrap();
+    let mut result = 0;
+    to.copy_to(&mut result).unwrap();
+    match result {
+        1 => false,
+        2 => true,
+        other => panic!("an entry wrote {other}"),
+    }
+}
+
+#[test]
+fn each_launch_has_the_entry_for_its_sizes() {
+    let _context = init();
+    let (module, stream) = (module(), stream());
+    let kernel = module.get_function("choose").unwrap();
+    let launches = [
+        (1, 99),
+        (1, 99),
+        (1, 100),
+        (1, 100),
+        (1, 99),
+        (4, 99),
+        (5, 99),
+        (5, 99),
+        (4, 99),
+        (4, u64::MAX),
+        (4, 1 << 32),
+        (5, 100),
+        (1, 0),
+    ];
+    for (blocks, n) in launches {
+        let expected = n < 100 && blocks <= 4;
+        let found = is_ordinary(&kernel, &stream, blocks, n);
+        assert_eq!(found, expected, "{blocks} blocks, n = {n}");
+    }
+}
+
+#[test]
+fn threads_share_a_kernel() {
+    let context = init();
+    let module = module();
+    let kernel = module.get_function("choose").unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (kernel, context) = (&kernel, &context);
+            scope.spawn(move || {
+                CurrentContext::set_current(context).unwrap();
+                let stream = common::stream();
+                for i in 0..50 {
+                    let (blocks, n) = (1 + (i + thread) % 8, 95 + u64::from(i * thread % 10));
+                    let expected = n < 100 && blocks <= 4;
+                    assert_eq!(is_ordinary(kernel, &stream, blocks, n), expected);
+                }
+            });
+        }
+    });
+}
