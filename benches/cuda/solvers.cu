@@ -1,4 +1,4 @@
-// Solvers of many small systems: Cholesky factorizations and tridiagonal systems.
+// Solvers of many small systems: Cholesky and LU factorizations, and tridiagonal systems.
 
 constexpr int ORDER = 16;
 
@@ -40,4 +40,32 @@ void thomas(const float* __restrict__ a, const float* __restrict__ b, const floa
         value = to[i] - scratch[i] * value;
         to[i] = value;
     }
+}
+
+constexpr int SIDE = 8;
+
+extern "C" __global__ __launch_bounds__(128)
+void lu8x8(const float* __restrict__ from, float* __restrict__ to, int n) {
+    int index = blockIdx.x * blockDim.x + threadIdx.x;
+    if (index >= n) return;
+    float rows[SIDE][SIDE];
+#pragma unroll
+    for (int i = 0; i < SIDE; i++)
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) rows[i][j] = from[(i * SIDE + j) * n + index];
+#pragma unroll
+    for (int k = 0; k < SIDE; k++) {
+        float scale = 1.0f / rows[k][k];
+#pragma unroll
+        for (int i = k + 1; i < SIDE; i++) {
+            float factor = rows[i][k] * scale;
+            rows[i][k] = factor;
+#pragma unroll
+            for (int j = k + 1; j < SIDE; j++) rows[i][j] -= factor * rows[k][j];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE; i++)
+#pragma unroll
+        for (int j = 0; j < SIDE; j++) to[(i * SIDE + j) * n + index] = rows[i][j];
 }

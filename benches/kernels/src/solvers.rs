@@ -1,4 +1,4 @@
-//! Solvers of many small systems: Cholesky factorizations and tridiagonal systems.
+//! Solvers of many small systems: Cholesky and LU factorizations, and tridiagonal systems.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
@@ -140,5 +140,68 @@ pub unsafe fn thomas_raw(
         let i = row * systems + system;
         value = *to.add(i) - *scratch.add(i) * value;
         *to.add(i) = value;
+    }
+}
+
+/// A square matrix.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<const N: usize>(pub [[f32; N]; N]);
+
+impl<const N: usize> Matrix<N> {
+    /// Replaces the matrix by its factors: U, and L without its diagonal of ones.
+    #[inline(always)]
+    pub fn factor(&mut self) {
+        let rows = &mut self.0;
+        for k in 0..N {
+            let scale = 1.0 / rows[k][k];
+            for i in k + 1..N {
+                let factor = rows[i][k] * scale;
+                rows[i][k] = factor;
+                for j in k + 1..N {
+                    rows[i][j] -= factor * rows[k][j];
+                }
+            }
+        }
+    }
+}
+
+/// The number of rows and columns of a matrix of [`lu8x8_safe()`].
+pub const SIDE: usize = 8;
+
+/// The LU factors of small matrices without pivoting, one matrix per thread. Column `i` of `from`
+/// and `to` has the elements of matrix `i`.
+#[kernel(block_size(128))]
+pub fn lu8x8_safe(from: &[f32], mut to: PerColumn<f32>) {
+    let count = to.width();
+    to.each(|i, mut to| {
+        let element = |row, column| from[(row * SIDE + column) * count + i];
+        let mut matrix = Matrix::<SIDE>(core::array::from_fn(|row| {
+            core::array::from_fn(|column| element(row, column))
+        }));
+        matrix.factor();
+        for (to, &element) in to.iter_mut().zip(matrix.0.as_flattened()) {
+            *to = element;
+        }
+    });
+}
+
+/// The LU factors of small matrices: see [`lu8x8_safe()`].
+#[kernel(block_size(128))]
+pub unsafe fn lu8x8_raw(from: *const f32, to: *mut f32, n: usize) {
+    let i = thread::index_1d() as usize;
+    if i >= n {
+        return;
+    }
+    let mut matrix = Matrix([[0.0; SIDE]; SIDE]);
+    for row in 0..SIDE {
+        for column in 0..SIDE {
+            matrix.0[row][column] = *from.add((row * SIDE + column) * n + i);
+        }
+    }
+    matrix.factor();
+    for row in 0..SIDE {
+        for column in 0..SIDE {
+            *to.add((row * SIDE + column) * n + i) = matrix.0[row][column];
+        }
     }
 }

@@ -24,6 +24,7 @@ mod inference;
 mod layers;
 mod learning;
 mod neighbors;
+mod networks;
 mod particles;
 mod physics;
 mod programs;
@@ -31,6 +32,8 @@ mod records;
 mod recurrences;
 mod scan;
 mod scenes;
+mod sequences;
+mod shapes;
 mod signals;
 mod solvers;
 mod sparse;
@@ -39,6 +42,7 @@ mod stream;
 mod tensor;
 mod training;
 mod transport;
+mod volumes;
 
 use crate::case::{Buffer, Case, Check, download};
 use cust::error::CudaResult;
@@ -192,4 +196,14 @@ pub const ALL: &[(&str, Make)] = &[
     ("predator_prey", dynamics::predator_prey),
     ("eigen3x3", dynamics::eigen3x3),
     ("advect_2d", dynamics::advect_2d),
+    ("delta_decode", sequences::delta_decode),
+    ("segmented_sum", sequences::segmented_sum),
+    ("fir_decimate", sequences::fir_decimate),
+    ("rms_norm", networks::rms_norm),
+    ("lstm_cell", networks::lstm_cell),
+    ("point_in_polygon", shapes::point_in_polygon),
+    ("hough_lines", shapes::hough_lines),
+    ("volume_sample", volumes::volume_sample),
+    ("marching_cubes", volumes::marching_cubes),
+    ("lu8x8", solvers::lu8x8),
 ];

@@ -1,8 +1,10 @@
 //! Solvers of many small systems.
 
 use super::Scale;
-use crate::case::{Args, Buffer, Case, download, near, uniform_f32, uniform_f64, upload, zeroed};
-use bench_kernels::solvers::ORDER;
+use crate::case::{
+    Args, Buffer, Case, close, download, near, uniform_f32, uniform_f64, upload, zeroed,
+};
+use bench_kernels::solvers::{Matrix, ORDER, SIDE};
 use cust::error::CudaResult;
 
 /// The number of elements of a matrix.
@@ -121,5 +123,37 @@ pub fn thomas(scale: Scale) -> CudaResult<Case> {
                 }
             }
             Ok(())
+        }))
+}
+
+pub fn lu8x8(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(200, 1 << 20);
+    let mut values = uniform_f32(SIDE * SIDE * n, 1);
+    for i in 0..SIDE {
+        for x in &mut values[i * (SIDE + 1) * n..][..n] {
+            *x += SIDE as f32;
+        }
+    }
+    let from = upload(&values)?;
+    let to: Buffer<f32> = zeroed(values.len())?;
+    let pointers = Args::new().pointer(&from).pointer(&to);
+    Ok(Case::new("lu8x8", n.div_ceil(128), 128)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            Args::new().slice(&from).rows(&to, n),
+        )
+        .input(&from)
+        .output(&to)
+        .bytes(8 * values.len())
+        .check(move || {
+            close(&to, 1e-4, 1e-5, |i| {
+                let element = |row, column| values[(row * SIDE + column) * n + i % n];
+                let mut matrix = Matrix::<SIDE>(core::array::from_fn(|row| {
+                    core::array::from_fn(|column| element(row, column))
+                }));
+                matrix.factor();
+                f64::from(matrix.0.as_flattened()[i / n])
+            })
         }))
 }

@@ -1,0 +1,66 @@
+// Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+
+constexpr unsigned FULL = 0xffffffff;
+constexpr int VALUES = 4;
+constexpr int PAGE = 256 * VALUES;
+
+__device__ __forceinline__ unsigned from_zigzag(unsigned short code) {
+    return (unsigned)(code >> 1) ^ -(unsigned)(code & 1);
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void delta_decode(const unsigned* __restrict__ firsts, const unsigned short* __restrict__ codes,
+                  unsigned* __restrict__ to) {
+    __shared__ unsigned sums[8];
+    int thread = threadIdx.x, lane = thread % 32;
+    int start = blockIdx.x * PAGE + thread * VALUES;
+    unsigned differences[VALUES];
+    unsigned sum = 0;
+#pragma unroll
+    for (int k = 0; k < VALUES; k++) {
+        differences[k] = from_zigzag(codes[start + k]);
+        sum += differences[k];
+    }
+    unsigned up_to = sum;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        unsigned other = __shfl_up_sync(FULL, up_to, distance);
+        if (lane >= distance) up_to += other;
+    }
+    if (lane == 31) sums[thread / 32] = up_to;
+    __syncthreads();
+    unsigned value = firsts[blockIdx.x] + up_to - sum;
+    for (int warp = 0; warp < thread / 32; warp++) value += sums[warp];
+#pragma unroll
+    for (int k = 0; k < VALUES; k++) {
+        value += differences[k];
+        to[start + k] = value;
+    }
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void segmented_sum(const unsigned* __restrict__ keys, const float* __restrict__ values,
+                   float* __restrict__ sums, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int lane = threadIdx.x % 32;
+    unsigned key = i < n ? keys[i] : FULL;
+    float sum = i < n ? values[i] : 0.0f;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        unsigned other_key = __shfl_up_sync(FULL, key, distance);
+        float other = __shfl_up_sync(FULL, sum, distance);
+        if (lane >= distance && other_key == key) sum += other;
+    }
+    unsigned next = __shfl_down_sync(FULL, key, 1);
+    if (key != FULL && (lane == 31 || next != key)) atomicAdd(&sums[key], sum);
+}
+
+constexpr int FACTOR = 4;
+
+extern "C" __global__ __launch_bounds__(256)
+void fir_decimate(const float* __restrict__ from, const float* __restrict__ taps, int count,
+                  float* __restrict__ to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = 0; k < count; k++) sum += from[i * FACTOR + k] * taps[k];
+    to[i] = sum;
+}

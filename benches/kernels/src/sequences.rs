@@ -1,0 +1,149 @@
+//! Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+
+use cuda_std::atomic::{Atomic, Ordering::Relaxed};
+use cuda_std::prelude::*;
+use cuda_std::scope::Device;
+use cuda_std::{PerThreadChunk, group, warp};
+
+/// The number of values that a thread decodes.
+pub const VALUES: usize = 4;
+/// The number of values of a page, one page per block.
+pub const PAGE: usize = 256 * VALUES;
+
+/// Returns the signed number of a zigzag code, as a word.
+#[inline(always)]
+pub fn from_zigzag(code: u16) -> u32 {
+    let code = u32::from(code);
+    code >> 1 ^ 0u32.wrapping_sub(code & 1)
+}
+
+/// Decodes pages of integers. A page consists of its first value, and of the differences of
+/// consecutive values as zigzag codes.
+#[kernel(block_size(256))]
+pub fn delta_decode_safe(firsts: &[u32], codes: &[u16], mut to: PerThreadChunk<u32, VALUES>) {
+    let block = group::block();
+    let (groups, _) = codes.as_chunks::<VALUES>();
+    let mine = groups.get(thread::index() as usize).copied();
+    let differences = mine.unwrap_or_default().map(from_zigzag);
+    let sum = differences
+        .iter()
+        .fold(0, |sum: u32, &x| sum.wrapping_add(x));
+    let first = firsts[block.number() as usize];
+    let before = block.exclusive_scan(sum, first, u32::wrapping_add);
+    for (_, chunk) in to.whole() {
+        let mut value = before;
+        for (to, difference) in chunk.iter_mut().zip(differences) {
+            value = value.wrapping_add(difference);
+            *to = value;
+        }
+    }
+}
+
+/// Decodes pages of integers: see [`delta_decode_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn delta_decode_raw(firsts: *const u32, codes: *const u16, to: *mut u32) {
+    let sums = shared_array![u32; 8];
+    let (thread, lane) = (thread::thread_idx_x() as usize, thread::lane_id());
+    let block = thread::block_idx_x() as usize;
+    let start = block * PAGE + thread * VALUES;
+    let mut differences = [0; VALUES];
+    let mut sum = 0u32;
+    for k in 0..VALUES {
+        differences[k] = from_zigzag(*codes.add(start + k));
+        sum = sum.wrapping_add(differences[k]);
+    }
+    let mut up_to = sum;
+    for distance in [1, 2, 4, 8, 16] {
+        let other = warp::shuffle_up(warp::FULL, up_to, distance);
+        if lane >= distance {
+            up_to = up_to.wrapping_add(other);
+        }
+    }
+    if lane == 31 {
+        *sums.add(thread / 32) = up_to;
+    }
+    thread::sync_threads();
+    let mut value = (*firsts.add(block)).wrapping_add(up_to).wrapping_sub(sum);
+    for warp in 0..thread / 32 {
+        value = value.wrapping_add(*sums.add(warp));
+    }
+    for k in 0..VALUES {
+        value = value.wrapping_add(differences[k]);
+        *to.add(start + k) = value;
+    }
+}
+
+/// Adds the values of each key. Keys are sorted, so that a warp adds the sums of its segments.
+#[kernel(block_size(256))]
+pub fn segmented_sum_safe(keys: &[u32], values: &[f32], sums: &[Atomic<f32, Device>]) {
+    let warp = group::warp();
+    let i = thread::index() as usize;
+    let (key, value) = match (keys.get(i), values.get(i)) {
+        (Some(&key), Some(&value)) => (key, value),
+        _ => (u32::MAX, 0.0),
+    };
+    let (_, sum) = warp.inclusive_scan((key, value), |(a_key, a), (key, b)| {
+        (key, if a_key == key { a + b } else { b })
+    });
+    let next = warp.shuffle_down(key, 1);
+    let ends = warp.rank() == 31 || next != key;
+    if ends && let Some(to) = sums.get(key as usize) {
+        to.fetch_add(sum, Relaxed);
+    }
+}
+
+/// Adds the values of each key: see [`segmented_sum_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn segmented_sum_raw(keys: *const u32, values: *const f32, sums: *mut f32, n: usize) {
+    let i = thread::index_1d() as usize;
+    let lane = thread::lane_id();
+    let (mut key, mut sum) = (u32::MAX, 0.0);
+    if i < n {
+        key = *keys.add(i);
+        sum = *values.add(i);
+    }
+    for distance in [1, 2, 4, 8, 16] {
+        let other_key = warp::shuffle_up(warp::FULL, key, distance);
+        let other = warp::shuffle_up(warp::FULL, sum, distance);
+        if lane >= distance && other_key == key {
+            sum += other;
+        }
+    }
+    let next = warp::shuffle_down(warp::FULL, key, 1);
+    if key != u32::MAX && (lane == 31 || next != key) {
+        Atomic::<f32, Device>::from_ptr(sums.add(key as usize)).fetch_add(sum, Relaxed);
+    }
+}
+
+/// The number of samples per sample of the result.
+pub const FACTOR: usize = 4;
+
+/// A low-pass filter that keeps each fourth sample.
+#[kernel(block_size(256))]
+pub fn fir_decimate_safe(from: &[f32], taps: &[f32], mut to: PerThread<f32>) {
+    to.each(|i, to| {
+        let samples = &from[i * FACTOR..][..taps.len()];
+        *to = samples.iter().zip(taps).map(|(x, tap)| x * tap).sum();
+    });
+}
+
+/// A low-pass filter that keeps each fourth sample.
+#[kernel(block_size(256))]
+pub unsafe fn fir_decimate_raw(
+    from: *const f32,
+    taps: *const f32,
+    count: usize,
+    to: *mut f32,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize;
+    if i >= n {
+        return;
+    }
+    let samples = from.add(i * FACTOR);
+    let mut sum = 0.0;
+    for k in 0..count {
+        sum += *samples.add(k) * *taps.add(k);
+    }
+    *to.add(i) = sum;
+}

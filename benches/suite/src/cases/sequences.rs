@@ -1,0 +1,93 @@
+//! Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+
+use super::Scale;
+use crate::case::{Args, Buffer, Case, close, random, uniform_f32, upload, zeroed};
+use bench_kernels::sequences::{FACTOR, PAGE, from_zigzag};
+use cust::error::CudaResult;
+
+pub fn delta_decode(scale: Scale) -> CudaResult<Case> {
+    let pages = scale.pick(3, 1 << 16);
+    let n = pages * PAGE;
+    let first_values: Vec<u32> = (0..pages as u64).map(|i| random(i) as u32).collect();
+    let values: Vec<u16> = (0..n as u64).map(|i| random(i ^ 1 << 40) as u16).collect();
+    let (firsts, codes) = (upload(&first_values)?, upload(&values)?);
+    let to: Buffer<u32> = zeroed(n)?;
+    let pointers = Args::new().pointer(&firsts).pointer(&codes).pointer(&to);
+    Ok(Case::new("delta_decode", pages, 256)
+        .args(
+            pointers.clone(),
+            pointers,
+            Args::new().slice(&firsts).slice(&codes).output(&to),
+        )
+        .input(&firsts)
+        .input(&codes)
+        .output(&to)
+        .bytes(6 * n)
+        .check(move || {
+            close(&to, 0.0, 0.0, |i| {
+                let page = i / PAGE;
+                let codes = &values[page * PAGE..=i];
+                let add = |sum: u32, &code: &u16| sum.wrapping_add(from_zigzag(code));
+                f64::from(codes.iter().fold(first_values[page], add))
+            })
+        }))
+}
+
+pub fn segmented_sum(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(3000, 1 << 26);
+    let mut key = 0;
+    let key_values: Vec<u32> = (0..n as u64)
+        .map(|i| {
+            key += u32::from(random(i) % 20 == 0);
+            key
+        })
+        .collect();
+    let numbers = uniform_f32(n, 1);
+    let mut expected = vec![0.0; key as usize + 1];
+    for (&key, &number) in key_values.iter().zip(&numbers) {
+        expected[key as usize] += f64::from(number);
+    }
+    let (keys, values) = (upload(&key_values)?, upload(&numbers)?);
+    let sums: Buffer<f32> = zeroed(expected.len())?;
+    let pointers = Args::new().pointer(&keys).pointer(&values).pointer(&sums);
+    Ok(Case::new("segmented_sum", n.div_ceil(256), 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            Args::new().slice(&keys).slice(&values).slice(&sums),
+        )
+        .input(&keys)
+        .input(&values)
+        .output_from(&sums, 0)
+        .reset()
+        .bytes(8 * n + 4 * expected.len())
+        .check(move || close(&sums, 1e-5, 1e-5, |i| expected[i])))
+}
+
+pub fn fir_decimate(scale: Scale) -> CudaResult<Case> {
+    let count = scale.pick(21, 96);
+    let n = scale.pick(1000, 1 << 23);
+    let values = uniform_f32(n * FACTOR + count, 1);
+    let weights = uniform_f32(count, 2);
+    let (from, taps) = (upload(&values)?, upload(&weights)?);
+    let to: Buffer<f32> = zeroed(n)?;
+    let pointers = || Args::new().pointer(&from).pointer(&taps);
+    Ok(Case::new("fir_decimate", n.div_ceil(256), 256)
+        .args(
+            (pointers().value(count as i32).pointer(&to)).value(n as i32),
+            pointers().value(count).pointer(&to).value(n),
+            Args::new().slice(&from).slice(&taps).output(&to),
+        )
+        .input(&from)
+        .input(&taps)
+        .output(&to)
+        .bytes(4 * n * (FACTOR + 1))
+        .f32_operations(2.0 * (n * count) as f64)
+        .check(move || {
+            close(&to, 1e-5, 0.0, |i| {
+                let samples = &values[i * FACTOR..][..count];
+                let terms = samples.iter().zip(&weights);
+                terms.map(|(&x, &tap)| f64::from(x) * f64::from(tap)).sum()
+            })
+        }))
+}
