@@ -32,6 +32,7 @@ mod ordered;
 mod ordinary;
 mod overwritten;
 mod parameters;
+mod products;
 mod reductions;
 mod remaining;
 mod repeated_moves;

@@ -762,6 +762,8 @@ pub(super) struct Facts<'a> {
     extents: HashSet<&'a str>,
     /// The extents that are not zero.
     positive: HashSet<&'a str>,
+    /// Ranges of the results of instructions.
+    bounded: Rc<HashMap<&'a str, Range>>,
 }
 
 /// A part of the division of a register by a power of two, of which the exponent is given, or the
@@ -828,6 +830,7 @@ impl<'a> Facts<'a> {
             used: Rc::default(),
             extents: special.extents.clone(),
             positive: special.positive.clone(),
+            bounded: Rc::new(special.bounded.clone()),
         }
     }
 
@@ -1251,6 +1254,18 @@ impl<'a> Facts<'a> {
 
     /// Returns the range of an instruction's result, if it is known.
     pub fn result_range(&self, it: &Instruction<'a>) -> Option<Range> {
+        let bounded = match it.operands.first() {
+            Some(Operand::Name(name)) => self.bounded.get(name).copied(),
+            _ => None,
+        };
+        match (self.computed_range(it), bounded) {
+            (Some((low, high)), Some((least, most))) => Some((low.max(least), high.min(most))),
+            (computed, bounded) => computed.or(bounded),
+        }
+    }
+
+    /// Returns the range of an instruction's result, which follows from those of its operands.
+    fn computed_range(&self, it: &Instruction<'a>) -> Option<Range> {
         let operand = |index: usize| self.range(it.operands.get(index)?);
         let word =
             |(low, high): Range| (low >= 0 && high <= i64::from(u32::MAX)).then_some((low, high));

@@ -6,6 +6,8 @@
 //! of values that are the same in the whole grid:
 //!
 //! - All lengths and extents among the parameters are below [`BOUND`].
+//! - The products of such numbers and of the thread's coordinates, in indices, are too (see
+//!   [`products`]).
 //! - The grid has one dimension, if the kernel only uses the flattened index of the block; likewise
 //!   the block.
 //! - The grid has a thread for each element: no grid-stride loop has a second iteration.
@@ -25,7 +27,7 @@ use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
-use super::{definitions, liveness, threading};
+use super::{definitions, liveness, products, threading};
 use crate::condition::SIZES;
 use crate::dead::visit_operand;
 use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
@@ -53,8 +55,11 @@ const STEPS: usize = 16;
 /// numbers below 2³¹ and 2³⁰, for each of them, does not overflow 64 bits.
 const FACTORS: usize = 4;
 
-/// The maximum number of instructions of the test.
+/// The maximum number of instructions of the test, if the threads execute it.
 const TEST: usize = 64;
+
+/// The same if the host evaluates it.
+const TEST_OF_HOST: usize = 128;
 
 /// The minimum number of extents that are expected to be equal to others: those of three volumes.
 const EQUAL: usize = 8;
@@ -85,6 +90,9 @@ pub(super) struct Special<'a> {
     pub extents: HashSet<&'a str>,
     /// The `extents` that are not zero.
     pub positive: HashSet<&'a str>,
+    /// The ranges of the results of instructions of the copy, which follow from the sizes of the
+    /// grid and from parameters.
+    pub bounded: HashMap<&'a str, Range>,
     /// The ranges of special registers, and of the registers of the test.
     pub ranges: Vec<(&'a str, Range)>,
     /// The predicates whose value is known.
@@ -152,7 +160,15 @@ pub(super) fn specialize<'a>(
         true => WORTHWHILE_IF_FLATTENED,
         false => WORTHWHILE_WITH_LOOP,
     };
-    if extents.is_empty() || operations < least {
+    // The host evaluates conditions of any length fast; all threads would take their time.
+    let is_trusted_extent = |name: &&'a str| is_trusted(&single, name, kernel.name, known);
+    let are_trusted = !extents.is_empty() && extents.iter().all(is_trusted_extent);
+    let products = match known.ordinary_entries && !are_trusted {
+        true => products::of_indices(graph, &hot(graph, &cold).collect::<Vec<_>>(), &single),
+        false => Vec::new(),
+    };
+    let operations = operations + products.len();
+    if (extents.is_empty() && products.is_empty()) || operations < least {
         return None;
     }
 
@@ -176,9 +192,19 @@ pub(super) fn specialize<'a>(
             Some(all) => test.emit(Type::B64, "or", &["b64"], [all, value].map(Operand::Name)),
         });
     }
+    let of_products = products::Bounds::new(kernel, &single, &products, &mut test);
+    for &value in of_products.demanded() {
+        all = Some(match all {
+            None => value,
+            Some(all) => test.emit(Type::B64, "or", &["b64"], [all, value].map(Operand::Name)),
+        });
+    }
     let mut ranges: Vec<(&'a str, Range)> = Vec::new();
     let all = all?;
     test.demand("lt", "u64", [Operand::Name(all), number(BOUND)]);
+    for value in of_products.positive() {
+        test.demand("ne", "s64", [Operand::Name(value), number(0)]);
+    }
     if reads(test.graph, &cold, "%ctaid.x") {
         // Indices of threads are below the bound, too.
         let threads = block_width(kernel).unwrap_or(1024).max(1);
@@ -237,15 +263,18 @@ pub(super) fn specialize<'a>(
             (body, Some(condition))
         }
     };
-    if first_test.len() + second_test.len() > TEST {
+    let most = match known.ordinary_entries {
+        true => TEST_OF_HOST,
+        false => TEST,
+    };
+    if first_test.len() + second_test.len() > most {
         return None;
     }
     let is_nested = |(each, _): &(&Loop<'a>, Covered<'a>)| {
         let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
         others.any(|(it, _)| it.contains(each.header))
     };
-    let is_slow = (!has_loop || covered.iter().any(is_nested))
-        && (extents.iter()).all(|name| is_trusted(&single, name, kernel.name, known));
+    let is_slow = (!has_loop || covered.iter().any(is_nested)) && are_trusted;
 
     let originals = graph.order.clone();
     let general = *originals.first()?;
@@ -291,6 +320,9 @@ pub(super) fn specialize<'a>(
         general_is_slow: is_slow,
         extents: extents.into_iter().map(in_copy).collect(),
         positive: positive.into_iter().map(in_copy).collect(),
+        bounded: (of_products.ranges())
+            .map(|(name, range)| (in_copy(name), range))
+            .collect(),
         ranges,
         outcomes: HashMap::default(),
     };
@@ -708,7 +740,28 @@ impl<'g, 'a> Test<'g, 'a> {
         }
     }
 
-    fn emit(
+    /// Returns the number of instructions.
+    pub fn len(&self) -> usize {
+        self.body.len()
+    }
+
+    /// Returns what [`Test::restore()`] needs to remove what is added after this.
+    pub fn save(&self) -> (usize, HashMap<&'a str, &'a str>) {
+        (self.body.len(), self.values.clone())
+    }
+
+    /// Removes the instructions that were added since the test was saved.
+    pub fn restore(&mut self, (length, values): (usize, HashMap<&'a str, &'a str>)) {
+        self.body.truncate(length);
+        self.values = values;
+    }
+
+    /// Returns whether a register of the kernel holds a length or an extent.
+    pub fn is_extent(&self, name: &str) -> bool {
+        self.extents.contains(name)
+    }
+
+    pub fn emit(
         &mut self,
         ty: Type,
         opcode: &'a str,
@@ -720,7 +773,7 @@ impl<'g, 'a> Test<'g, 'a> {
     }
 
     /// Returns a register with the value of a special register.
-    fn special(&mut self, name: &'static str) -> &'a str {
+    pub fn special(&mut self, name: &'static str) -> &'a str {
         if let Some(&known) = self.values.get(name) {
             return known;
         }
@@ -740,12 +793,15 @@ impl<'g, 'a> Test<'g, 'a> {
 
     /// Returns a register with a value that the body computes from parameters and the sizes of the
     /// grid and the block, or `None` if it depends on anything else.
-    fn value(&mut self, name: &'a str) -> Option<&'a str> {
+    pub fn value(&mut self, name: &'a str) -> Option<&'a str> {
         if let Some(&known) = self.values.get(name) {
             return Some(known);
         }
         let it = self.single.get(name)?;
-        if !(is_parameter(it) || is_pure(it)) || it.guard.is_some() || self.body.len() > TEST {
+        if !(is_parameter(it) || is_pure(it))
+            || it.guard.is_some()
+            || self.body.len() > TEST_OF_HOST
+        {
             return None;
         }
         let [Operand::Name(_), rest @ ..] = &it.operands[..] else {
@@ -1010,10 +1066,9 @@ impl<'g, 'a> Test<'g, 'a> {
         if !is_of_grid(self.single, stride) {
             return None;
         }
-        let (length, values) = (self.body.len(), self.values.clone());
+        let before = self.save();
         let (Some(stride), Some(bound)) = (self.value(stride), self.value(bound)) else {
-            self.body.truncate(length);
-            self.values = values;
+            self.restore(before);
             return None;
         };
         self.demand("ge", "u64", [stride, bound].map(Operand::Name));
@@ -1044,10 +1099,9 @@ impl<'g, 'a> Test<'g, 'a> {
         let mut demanded = HashSet::default();
         let mut outcomes = Vec::new();
         for (result, size, bound, outcome) in compared {
-            let (length, values) = (self.body.len(), self.values.clone());
+            let before = self.save();
             let (Some(size), Some(bound)) = (self.value(size), self.value(bound)) else {
-                self.body.truncate(length);
-                self.values = values;
+                self.restore(before);
                 continue;
             };
             if demanded.insert((size, bound)) {

@@ -48,6 +48,7 @@ pub(super) fn whole<'a>(graph: &mut Graph<'a>, names: &'a Names) -> Option<Speci
         general_is_slow: false,
         extents: HashSet::default(),
         positive: HashSet::default(),
+        bounded: HashMap::default(),
         ranges: Vec::new(),
         outcomes: HashMap::default(),
     })
