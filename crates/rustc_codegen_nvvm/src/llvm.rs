@@ -50,6 +50,7 @@ functions! {
     parse_options = b"LLVMParseCommandLineOptions\0":
         fn(c_int, *const *const c_char, *const c_char);
     pass_options = b"LLVMCreatePassBuilderOptions\0": fn() -> Handle;
+    set_loop_unrolling = b"LLVMPassBuilderOptionsSetLoopUnrolling\0": fn(Handle, c_int);
     set_inliner_threshold = b"LLVMPassBuilderOptionsSetInlinerThreshold\0": fn(Handle, c_int);
     run_passes = b"LLVMRunPasses\0": fn(Handle, *const c_char, Handle, Handle) -> Handle;
     error_message = b"LLVMGetErrorMessage\0": fn(Handle) -> *mut c_char;
@@ -70,6 +71,13 @@ const OPTIONS: [&CStr; 7] = [
     // Else LLVM writes a line to the standard error for every run of a pass.
     c"-opt-bisect-verbose=false",
 ];
+
+/// The option for the runs of LLVM that unroll loops.
+///
+/// In a loop, jump threading removes the test of a `None` that the same iteration has set. In a loop
+/// that has been unrolled, it also skips tests of later iterations, and then the threads of a warp
+/// that took different branches in one iteration do not meet before the next.
+const WITHOUT_THREADING: &CStr = c"-opt-disable=jump-threading";
 
 /// The CPU time limit of LLVM, to which [`TIME_PER_MEGABYTE`] of the module's text is added.
 const TIME: Duration = Duration::from_secs(10);
@@ -110,13 +118,15 @@ pub(crate) fn optimize(
     let Some(llvm) = LLVM.get_or_init(Llvm::find) else {
         return Err(Failure::Llvm("rustc is not linked with LLVM".to_owned()));
     };
-    // Two runs, since the first one unrolls loops only at its end. Only the second one (`O3`) moves
-    // loop-invariant conditions out of loops: the copies of a loop that result prevent unrolling.
+    // The first run does not unroll: see `WITHOUT_THREADING`. Two more runs, since the second one
+    // unrolls some loops only at its end. Only the last one (`O3`) moves loop-invariant conditions out
+    // of loops: the copies of a loop that result prevent unrolling.
     let passes: &[&CStr] = match sess.opts.optimize {
         OptLevel::Less => &[c"default<O1>"],
         // LLVM 23 has no pipelines for size, and exits if one is requested.
         OptLevel::More | OptLevel::Size | OptLevel::SizeMin => &[c"default<O2>"],
         OptLevel::No | OptLevel::Aggressive => &[
+            c"default<O2>",
             c"default<O2>",
             // Loops of few iterations whose exact number is not constant, such as those over a
             // slice's elements in steps of a warp: the lane is below 32.
@@ -187,9 +197,14 @@ unsafe fn run_here(llvm: &Llvm, text: &str, passes: &[&CStr]) -> Result<String, 
         (llvm.discard_value_names)(context, 1);
         let pass_options = (llvm.pass_options)();
         (llvm.set_inliner_threshold)(pass_options, inlining::LLVM_THRESHOLD);
-        for passes in passes {
+        for (index, each) in passes.iter().enumerate() {
+            (llvm.set_loop_unrolling)(pass_options, c_int::from(index > 0 || passes.len() == 1));
+            if index == 1 {
+                let options = [OPTIONS[0], WITHOUT_THREADING].map(CStr::as_ptr);
+                (llvm.parse_options)(options.len() as c_int, options.as_ptr(), std::ptr::null());
+            }
             let error =
-                (llvm.run_passes)(module, passes.as_ptr(), std::ptr::null_mut(), pass_options);
+                (llvm.run_passes)(module, each.as_ptr(), std::ptr::null_mut(), pass_options);
             if !error.is_null() {
                 return Err(string((llvm.error_message)(error)));
             }
