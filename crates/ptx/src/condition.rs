@@ -426,6 +426,10 @@ impl<'a> Builder<'a> {
                 let from = self.operand(8, from)?;
                 self.step(Kind::Not, 8, &[from])
             }
+            ("neg", [], [from]) if *ty != "pred" => {
+                let operands = [self.constant(width, 0), self.operand(width, from)?];
+                self.step(Kind::Sub, width, &operands)
+            }
             ("mul", ["wide"], [a, b]) if width == 32 => self.wide(signed, a, b)?,
             ("mul", ["hi"], [a, b]) if width == 32 => {
                 let product = self.wide(signed, a, b)?;
@@ -610,6 +614,8 @@ mod tests {
             ("add.s32 %x, %a32, %b32", "s32", 5, low(-7), low(-2)),
             ("sub.s32 %x, %a32, 6", "s32", 5, 0, low(-1)),
             ("sub.s64 %x, %a, %b", "s64", 5, 6, u64::MAX),
+            ("neg.s64 %x, %a", "s64", 5, 0, -5_i64 as u64),
+            ("neg.s32 %x, %a32", "s32", 5, 0, low(-5)),
             ("mul.lo.s64 %x, %a, %b", "s64", 1 << 40, 1 << 23, 1 << 63),
             (
                 "mul.lo.s32 %x, %a32, %b32",

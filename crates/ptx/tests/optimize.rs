@@ -2799,44 +2799,79 @@ fn trees_of_comparisons_become_jump_tables() {
     }
 }
 
+/// A kernel with two checks that share a panic, which reads the register of both indices. `between`
+/// follows the first check.
+fn checks_that_share_a_panic(between: &str, at_end: &str) -> String {
+    let body = format!(
+        "
+        .reg .pred %p<5>;
+        .reg .b32 %r<4>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd4, [k_param_3];
+        setp.eq.s64 %p1, %rd2, 9;
+        add.s64 %rd6, %rd4, 1;
+        setp.lt.u64 %p2, %rd6, %rd2;
+        @!%p2 bra $B;
+        ld.global.u32 %r2, [%rd1+4];
+        {between}
+        add.s64 %rd6, %rd4, 2;
+        setp.lt.u64 %p3, %rd6, %rd2;
+        @!%p3 bra $B;
+        st.global.u32 [%rd1], %r2;
+        {at_end}
+        ret;
+        "
+    );
+    optimized(&(body + &panic_with("$B", "%rd6")))
+}
+
 #[test]
 fn checks_of_unrolled_iterations_are_combined() {
-    // libnvvm computes the index of the second panic in one register for all its checks.
-    let body = |first: &str| {
-        let body = "
-            .reg .pred %p<4>;
-            .reg .b32 %r<4>;
-            .reg .b64 %rd<9>;
-            ld.param.u64 %rd1, [k_param_0];
-            ld.param.u64 %rd2, [k_param_1];
-            ld.param.u64 %rd4, [k_param_3];
-            mov.u64 %rd6, 7;
-            setp.lt.u64 %p1, %rd4, %rd2;
-            @!%p1 bra $A;
-            ld.global.u32 %r1, [%rd1];
-            add.s64 %rd6, %rd4, 1;
-            setp.lt.u64 %p2, %rd6, %rd2;
-            @!%p2 bra $B;
-            ld.global.u32 %r2, [%rd1+4];
-            bar.sync 0;
-            add.s64 %rd6, %rd4, 2;
-            setp.lt.u64 %p3, %rd6, %rd2;
-            @!%p3 bra $B;
-            add.s32 %r3, %r1, %r2;
-            st.global.u32 [%rd1], %r3;
-            ret;
-            ";
-        optimized(&(body.to_owned() + &panic_with("$A", first) + &panic_with("$B", "%rd6")))
-    };
-    let text = body("%rd4");
-    let first = lines(&text, "add.s64 %rd6, %rd4, 1;", "bra");
-    assert!(
-        first.iter().any(|line| line.starts_with("and.pred")),
-        "{text}"
-    );
-    assert_eq!(text.matches("and.pred").count(), 1, "{text}");
-    // The first panic reads the previous value.
-    assert!(!body("%rd6").contains("and.pred"));
+    for between in ["", "add.s64 %rd6, %rd6, 7; st.global.u64 [%rd1+8], %rd6;"] {
+        let text = checks_that_share_a_panic(between, "");
+        assert_eq!(text.matches("and.pred").count(), 1, "{text}");
+        // The panic reads the index of the check that fails.
+        for index in ["1", "2"] {
+            let is_moved = text.lines().any(|line| {
+                let add = line.trim().strip_prefix("add.s64 ");
+                let register = add.and_then(|it| it.strip_suffix(&format!(", %rd4, {index};")));
+                register.is_some_and(|it| text.contains(&format!("mov.b64 %rd6, {it};")))
+            });
+            assert!(is_moved, "{index}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn indices_that_other_code_reads_keep_their_register() {
+    let (first, second) = ("add.s64 %rd6, %rd4, 1;", "add.s64 %rd6, %rd4, 2;");
+    for (between, at_end, kept) in [
+        // A block with two predecessors reads the index.
+        (
+            "bar.sync 0; @%p1 bra $C; mov.u64 %rd6, 3; $C: st.global.u64 [%rd1], %rd6;",
+            "",
+            first,
+        ),
+        // The next value depends on a condition.
+        (
+            "bar.sync 0; @%p1 mov.u64 %rd6, 3; st.global.u64 [%rd1], %rd6;",
+            "",
+            first,
+        ),
+        // So does the first iteration of a loop.
+        (
+            "bar.sync 0;",
+            "$C: st.global.u64 [%rd1], %rd6; add.s64 %rd6, %rd6, 1; @%p1 bra $C;",
+            second,
+        ),
+    ] {
+        let text = checks_that_share_a_panic(between, at_end);
+        for index in [first, second] {
+            assert_eq!(text.contains(index), index == kept, "{text}");
+        }
+    }
 }
 
 #[test]

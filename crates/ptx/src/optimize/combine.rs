@@ -267,13 +267,6 @@ impl<'a> Early<'a> {
 /// Returns what can be computed at the first check of a row.
 fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early<'a> {
     let definitions = definitions(graph, cold);
-    let mut writes: HashMap<&str, u32> = HashMap::default();
-    graph.visit(row[1..].iter().map(|&(id, _)| id), &mut |it| {
-        results(it, &mut |name| *writes.entry(name).or_default() += 1);
-    });
-    // The registers that the row has read so far, or the panics of its checks.
-    let mut read = HashSet::from_iter([row[0].1.register]);
-    used_from(graph, row[0].1.fails, &mut read);
     let mut early = HashSet::default();
     let mut late = HashSet::default();
     let mut computations: Vec<Instruction<'a>> = Vec::new();
@@ -283,14 +276,9 @@ fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early
             let single = matches!(statement, Statement::Instruction(_));
             instructions(statement, &mut |it| {
                 let mut possible = single && is_pure(it);
-                sources(it, &mut |name| {
-                    possible &= !late.contains(name);
-                    read.insert(name);
-                });
-                // The copies of an unrolled loop share the registers that their panics read.
+                sources(it, &mut |name| possible &= !late.contains(name));
                 results(it, &mut |name| {
                     possible &= definitions.get(name) == Some(&1)
-                        || writes[name] == 1 && !read.contains(name);
                 });
                 results(it, &mut |name| {
                     match possible {
@@ -306,8 +294,6 @@ fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early
         if !late.contains(check.register) {
             chosen.push(index);
         }
-        read.insert(check.register);
-        used_from(graph, check.fails, &mut read);
     }
     Early {
         registers: early,

@@ -87,6 +87,8 @@ fn combine_from<'a>(
         accesses.iter().flat_map(|it| it.checks.clone()).collect();
     let moved = early(graph, cold, &blocks, &literals)?;
 
+    // It computes the conditions again, so that they need not be in registers.
+    let copy = copy(graph, names, &blocks, join);
     // What the conditions need, before the first branch.
     let mut computed = take_writers(graph, blocks[1..].iter().copied(), &moved);
     let mut fails = None;
@@ -104,7 +106,6 @@ fn combine_from<'a>(
             }
         });
     }
-    let copy = copy(graph, names, &blocks, join);
     let first = graph.blocks[start].clone();
     let fast = graph.add(
         Block {

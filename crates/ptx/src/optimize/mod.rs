@@ -31,6 +31,7 @@ mod normal;
 mod ordered;
 mod ordinary;
 mod overwritten;
+mod own_indices;
 mod parameters;
 mod products;
 mod reductions;
@@ -244,6 +245,7 @@ fn optimize_function<'a>(
     changed += spaces::infer(&mut graph, names, kernel, slices);
     changed += duplicates::merge(&mut graph);
     changed += repeated_moves::remove(&mut graph);
+    changed += own_indices::separate(&mut graph, names);
     changed += reductions::replace(&mut graph);
     changed += ballots::replace(&mut graph, names);
     if function.entry {
