@@ -1018,6 +1018,82 @@ fn comparisons_that_limits_decide_are_removed() {
     assert_eq!(checks("mov.u64 %a7, %len;"), 1);
 }
 
+/// Returns the number of proven checks in the copy of a kernel whose blocks have a part of 512
+/// elements of the second slice each, and load two elements of the first slice at `index` and
+/// `index + 256`. The sum `pieces` is the number of parts, and `size` computes the number of elements
+/// of this part.
+fn proven_in_parts(pieces: &str, size: &str, index: &str, relation: &str) -> usize {
+    let body = format!(
+        "
+            .reg .pred %p<9>, %k<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %from, %len, %to, %count, %a<9>, %piece, %pieces, %quotient, %excess;
+            .reg .b64 %start, %again, %rest, %size, %t, %u, %next, %step, %c<9>, %d<9>, %e<9>;
+            ld.param.u64 %from, [k_param_0];
+            cvta.to.global.u64 %from, %from;
+            ld.param.u64 %len, [k_param_1];
+            ld.param.u64 %to, [k_param_2];
+            cvta.to.global.u64 %to, %to;
+            ld.param.u64 %count, [k_param_3];
+            mov.u32 %r2, %tid.x;
+            cvt.u64.u32 %t, %r2;
+            add.s64 %u, %t, 256;
+            shr.u64 %quotient, %count, 9;
+            and.b64 %a1, %count, 511;
+            setp.ne.s64 %p3, %a1, 0;
+            selp.u64 %excess, 1, 0, %p3;
+            add.s64 %pieces, {pieces};
+            mov.u32 %r1, %ctaid.x;
+            cvt.u64.u32 %piece, %r1;
+            setp.ge.u64 %p1, %piece, %pieces;
+            @%p1 bra $end;
+            ld.param.u64 %again, [k_param_3];
+            shl.b64 %start, %piece, 9;
+            sub.s64 %rest, %again, %start;
+            {size}
+            setp.{relation}.u64 %p4, %t, %size;
+            @%p4 bra $second;
+            add.s64 %c0, %start, {index};
+            {}
+            $second:
+            setp.{relation}.u64 %p5, %u, %size;
+            @%p5 bra $end;
+            add.s64 %c6, %start, {index};
+            add.s64 %c1, %c6, 256;
+            {}
+            $end:
+            ret;
+            ",
+        access(0),
+        access(1)
+    );
+    let panics = panic_with("$P0", "%c0") + &panic_with("$P1", "%c1");
+    let (_, copy) = specialized(&optimized(&(body + &panics)));
+    copy.matches(", 0, 0;").count()
+}
+
+#[test]
+fn indices_in_a_part_of_a_buffer_are_below_its_length() {
+    let (pieces, size) = ("%quotient, %excess", "min.u64 %size, %rest, 512;");
+    assert_eq!(proven_in_parts(pieces, size, "%t", "ge"), 2);
+    let whole = "mov.u64 %size, %rest;";
+    assert_eq!(proven_in_parts("%quotient, 0", size, "%t", "ge"), 2);
+    // One more part could start behind the length, and the rest of it wrap around.
+    assert_eq!(proven_in_parts("%quotient, 2", size, "%t", "ge"), 0);
+    assert_eq!(proven_in_parts("%quotient, 2", whole, "%t", "ge"), 0);
+    // A later element, and the one at the length.
+    assert_eq!(proven_in_parts(pieces, size, "%u", "ge"), 0);
+    assert_eq!(proven_in_parts(pieces, size, "%t", "gt"), 0);
+    // A part that is too long.
+    let longer = "add.s64 %rest, %rest, 1; min.u64 %size, %rest, 512;";
+    assert_eq!(proven_in_parts(pieces, longer, "%t", "ge"), 0);
+    // Parts that overlap the next ones, but start within the buffer, and those that start later.
+    let start =
+        |by: u32| format!("shl.b64 %start, %piece, {by}; sub.s64 %rest, %again, %start; {size}");
+    assert_eq!(proven_in_parts(pieces, &start(8), "%t", "ge"), 2);
+    assert_eq!(proven_in_parts(pieces, &start(10), "%t", "ge"), 0);
+}
+
 #[test]
 fn quotients_are_at_most_the_dividend() {
     let narrow = |quotient: &str| {

@@ -25,13 +25,16 @@ use super::version::number;
 use super::{Literal, check_of};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Guard, Instruction, Operand, Statement, Type};
 
 /// The maximum number of terms of a polynomial.
 const TERMS: usize = 16;
 
 /// The maximum number of factors of a term.
 const FACTORS: usize = 4;
+
+/// How often a polynomial's registers are replaced by what they are computed as.
+const STEPS: usize = 4;
 
 /// The types of conversions that keep the value of an integer that fits both.
 const INTEGER_CONVERSIONS: &[&[&str]] = &[&["u32", "u64"], &["u64", "u32"], &["s64", "s32"]];
@@ -164,6 +167,14 @@ enum Limits {
     Reached,
 }
 
+/// `sum <= extent - margin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SumLimit<'a> {
+    sum: Polynomial<'a>,
+    extent: &'a str,
+    margin: i64,
+}
+
 /// What is known at a place.
 #[derive(Clone, Debug, Default)]
 struct Known<'a> {
@@ -171,6 +182,14 @@ struct Known<'a> {
     /// What registers without extents are computed as, such as twice a position in the grid.
     definitions: HashMap<&'a str, Rc<Polynomial<'a>>>,
     limits: Vec<Limit<'a>>,
+    /// The extents in parameters, each with the register that is loaded first.
+    parameters: HashMap<(&'a str, i64), &'a str>,
+    /// The extents and numbers whose quotient a register is, rounded down.
+    quotients: HashMap<&'a str, (&'a str, i64)>,
+    /// The extents and starts of the parts of buffers whose size a register is at most. Starts are at
+    /// most the extent.
+    parts: HashMap<&'a str, (&'a str, Rc<Polynomial<'a>>)>,
+    sum_limits: Vec<SumLimit<'a>>,
 }
 
 /// A comparison whose outcome is known if a sum of products of extents is at most a length.
@@ -312,11 +331,39 @@ pub(super) fn prove<'a>(
     true
 }
 
-/// Removes the branches to panics that [`prove`] left for `guarded`.
+/// Removes the branches to panics that [`prove`] left for `guarded`, and those to the code for the
+/// panics of several accesses if none of these can panic.
 pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) {
-    for id in special.blocks(graph) {
-        graph.settle(id, &special.outcomes);
+    let single = single_definitions(graph, &graph.cold());
+    let mut outcomes = special.outcomes.clone();
+    let ids = special.blocks(graph);
+    graph.visit(ids.iter().copied(), &mut |it| {
+        if let ([Operand::Name(result), values @ ..], ["pred"], None) =
+            (&it.operands[..], &it.modifiers[..], it.guard)
+            && single.contains_key(result)
+        {
+            let of = |value: &Operand<'a>| match value {
+                Operand::Name(name) => outcomes.get(name).copied(),
+                _ => None,
+            };
+            let has = |outcome: bool| values.iter().any(|value| of(value) == Some(outcome));
+            let all = |outcome: bool| values.iter().all(|value| of(value) == Some(outcome));
+            let outcome = match it.opcode {
+                "not" if all(true) => Some(false),
+                "not" => all(false).then_some(true),
+                "and" if has(false) => Some(false),
+                "and" => all(true).then_some(true),
+                "or" if has(true) => Some(true),
+                "or" => all(false).then_some(false),
+                _ => None,
+            };
+            outcomes.extend(outcome.map(|outcome| (*result, outcome)));
+        }
+    });
+    for id in ids {
+        graph.settle(id, &outcomes);
     }
+    graph.remove_unreachable();
 }
 
 /// Replaces the proven comparisons and the branches that depend on them alone. Outside of loops,
@@ -607,6 +654,16 @@ impl<'a> Known<'a> {
         (self.definitions).retain(|_, definition| definition.registers().all(|it| it != register));
         (self.values).retain(|_, value| value.polynomial.registers().all(|it| it != register));
         (self.limits).retain(|limit| limit.register != register && limit.bound != register);
+        (self.parameters).retain(|_, first| *first != register);
+        (self.quotients).retain(|name, (extent, _)| *name != register && *extent != register);
+        (self.parts).retain(|name, (extent, start)| {
+            let mut all = start.registers().chain([*name, *extent]);
+            all.all(|it| it != register)
+        });
+        (self.sum_limits).retain(|limit| {
+            let mut all = limit.sum.registers().chain([limit.extent]);
+            all.all(|it| it != register)
+        });
     }
 
     /// Keeps what holds in both.
@@ -626,6 +683,10 @@ impl<'a> Known<'a> {
         });
         (self.definitions).retain(|name, its| other.definitions.get(name) == Some(its));
         self.limits.retain(|limit| other.limits.contains(limit));
+        (self.parameters).retain(|place, first| other.parameters.get(place) == Some(first));
+        (self.quotients).retain(|name, its| other.quotients.get(name) == Some(its));
+        (self.parts).retain(|name, its| other.parts.get(name) == Some(its));
+        (self.sum_limits).retain(|limit| other.sum_limits.contains(limit));
     }
 
     /// Returns the value of an operand. Integers of 64 bits have a sign.
@@ -690,10 +751,21 @@ impl<'a> Known<'a> {
         let remainder = self
             .greatest_remainder(facts, it)
             .map(|bound| (bound, true));
+        let quotient_of = self.quotient(facts, extents, it);
+        let part = self.part(facts, extents, it);
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
+        if extents.contains(result) {
+            self.same_parameter(it, result);
+        }
+        let quotient_of = quotient_of.filter(|(extent, _)| *extent != result);
+        self.quotients.extend(quotient_of.map(|it| (result, it)));
+        let part = part.filter(|(extent, start)| {
+            *extent != result && start.registers().all(|name| name != result)
+        });
+        self.parts.extend(part.map(|it| (result, it)));
         match value {
             Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
             Some((value, true)) => _ = self.values.insert(result, value),
@@ -722,6 +794,132 @@ impl<'a> Known<'a> {
                 self.limits.extend(limits);
             }
         }
+    }
+
+    /// Gives an extent that is loaded again the value of the register that was loaded first.
+    fn same_parameter(&mut self, it: &Instruction<'a>, result: &'a str) {
+        if let [_, Operand::Address(Base::Name(base), offset)] = it.operands[..]
+            && is_parameter(it)
+            && it.guard.is_none()
+        {
+            let first = *self.parameters.entry((base, offset)).or_insert(result);
+            if first != result {
+                let value = Value {
+                    polynomial: Polynomial::register(first).into(),
+                    range: (0, BOUND as i64 - 1),
+                    hypothesis: None,
+                };
+                self.values.insert(result, value);
+            }
+        }
+    }
+
+    /// Returns the extent and the number whose quotient an instruction computes.
+    fn quotient(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+    ) -> Option<(&'a str, i64)> {
+        let &[_, ref dividend, Operand::Integer(by)] = &it.operands[..] else {
+            return None;
+        };
+        let divisor = match (it.opcode, &it.modifiers[..]) {
+            ("shr", ["u64"]) if by.bits < 32 => 1 << by.bits,
+            ("div", ["u64"]) => i64::try_from(by.bits).ok().filter(|by| *by > 0)?,
+            _ => return None,
+        };
+        let extent = self.extent(facts, extents, dividend)?;
+        it.guard.is_none().then_some((extent, divisor))
+    }
+
+    /// Returns the extent that an operand has the value of.
+    fn extent(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        operand: &Operand<'a>,
+    ) -> Option<&'a str> {
+        let value = self.value(facts, operand)?;
+        match value.polynomial.as_sum()? {
+            (name, 0) if extents.contains(name) && value.hypothesis.is_none() => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Returns the extent and the start of the part of a buffer, if an instruction computes the size
+    /// of that part, or a number that is at most that size: `(length - i * N).min(N)`, where `i` is
+    /// at most `length / N`.
+    fn part(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+    ) -> Option<(&'a str, Rc<Polynomial<'a>>)> {
+        if it.guard.is_some() {
+            return None;
+        }
+        match (it.opcode, &it.modifiers[..], &it.operands[..]) {
+            ("min", ["u64"], [_, a, b]) => [a, b].into_iter().find_map(|operand| match operand {
+                Operand::Name(name) => self.parts.get(name).cloned(),
+                _ => None,
+            }),
+            ("sub", ["s64" | "u64"], [_, length, start]) => {
+                let extent = self.extent(facts, extents, length)?;
+                let start = self
+                    .value(facts, start)
+                    .filter(|it| it.hypothesis.is_none())?;
+                let start = self.expanded(&start.polynomial)?;
+                let mut terms = start.0.iter();
+                let (Some((product, &factor)), None) = (terms.next(), terms.next()) else {
+                    return None;
+                };
+                let [index] = product[..] else {
+                    return None;
+                };
+                let is_least = |(low, _): Range| low >= 0;
+                let is_within = factor > 0
+                    && facts.range(&Operand::Name(index)).is_some_and(is_least)
+                    && self.is_at_most_quotient(facts, index, extent, factor);
+                is_within.then(|| (extent, start.into()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a register is at most the quotient of an extent and a number that is at least
+    /// `factor`.
+    fn is_at_most_quotient(
+        &self,
+        facts: &Facts<'a>,
+        index: &'a str,
+        extent: &'a str,
+        factor: i64,
+    ) -> bool {
+        let mut limits = self.limits.iter().filter(|limit| limit.register == index);
+        limits.any(|limit| {
+            let bound = Polynomial::register(limit.bound);
+            let Some(bound) = self.defined(&bound) else {
+                return false;
+            };
+            // The quotient, and a number that is at most the margin, such as 1 for a remainder.
+            let mut more = -limit.margin;
+            let mut quotients = 0;
+            for (product, &coefficient) in &bound.0 {
+                match product[..] {
+                    [] => more = more.saturating_add(coefficient),
+                    [name] if coefficient == 1 => match self.quotients.get(name) {
+                        Some(&(of, by)) if of == extent && by >= factor => quotients += 1,
+                        _ => match facts.range(&Operand::Name(name)) {
+                            Some((_, high)) => more = more.saturating_add(high),
+                            None => return false,
+                        },
+                    },
+                    _ => return false,
+                }
+            }
+            quotients == 1 && more <= 0
+        })
     }
 
     /// Returns the register and the number whose sum an instruction divides, or computes the
@@ -1009,9 +1207,52 @@ impl<'a> Known<'a> {
     ) -> Option<(Polynomial<'a>, bool)> {
         let product = self.product_of(facts, extents, polynomial, false, limits);
         product.map(|product| (product, true)).or_else(|| {
-            let whole = self.defined(polynomial)?;
-            self.sum_of(facts, extents, &whole, limits)
+            let part = self.in_part(facts, extents, polynomial);
+            part.map(|extent| (extent, true)).or_else(|| {
+                let whole = self.defined(polynomial)?;
+                self.sum_of(facts, extents, &whole, limits)
+            })
         })
+    }
+
+    /// Returns the extent that the value of a polynomial is below because it is in a part of a buffer,
+    /// if the value is not negative either.
+    fn in_part(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        polynomial: &Polynomial<'a>,
+    ) -> Option<Polynomial<'a>> {
+        if self.sum_limits.is_empty() {
+            return None;
+        }
+        let whole = self.expanded(polynomial)?;
+        least_of(facts, extents, &whole)?;
+        if whole.0.values().any(|coefficient| *coefficient < 0) {
+            return None;
+        }
+        let is_below = |limit: &&SumLimit<'a>| {
+            let difference = whole.plus(&limit.sum, -1);
+            difference.is_some_and(|mut it| {
+                let number = it.0.remove(&Product::new()).unwrap_or(0);
+                it.0.is_empty() && number < limit.margin
+            })
+        };
+        let limit = self.sum_limits.iter().find(is_below)?;
+        Some(Polynomial::register(limit.extent))
+    }
+
+    /// Replaces registers without limits repeatedly.
+    fn expanded(&self, polynomial: &Polynomial<'a>) -> Option<Polynomial<'a>> {
+        let mut whole = polynomial.clone();
+        for _ in 0..STEPS {
+            let next = self.defined(&whole)?;
+            if next == whole {
+                break;
+            }
+            whole = next;
+        }
+        Some(whole)
     }
 
     /// Replaces the registers without limits by what they are computed as.
@@ -1406,6 +1647,7 @@ impl<'a> Known<'a> {
             Relation::Greater | Relation::GreaterOrEqual => &it.swapped(),
             _ => it,
         };
+        self.assume_in_part(facts, it);
         let sum = |operand: &Operand<'a>| {
             let value = match self.value(facts, operand) {
                 Some(value) => value,
@@ -1467,6 +1709,34 @@ impl<'a> Known<'a> {
         }));
         limits.retain(|limit| limit.register != limit.bound && !self.limits.contains(limit));
         self.limits.extend(limits);
+        Some(())
+    }
+
+    /// Adds a limit of a sum: an index that is below the size of a part of a buffer and the part's
+    /// start are below the buffer's length.
+    fn assume_in_part(&mut self, facts: &Facts<'a>, it: &Comparison<'a>) -> Option<()> {
+        let margin = match it.relation {
+            Relation::Less => 1,
+            Relation::LessOrEqual => 0,
+            _ => return None,
+        };
+        let Operand::Name(size) = it.right else {
+            return None;
+        };
+        let (extent, start) = self.parts.get(size)?;
+        let index = self.value(facts, &it.left)?;
+        if it.signed || it.bits != 64 || index.hypothesis.is_some() || index.range.0 < 0 {
+            return None;
+        }
+        let sum = self.expanded(&index.polynomial)?.plus(start, 1)?;
+        let limit = SumLimit {
+            sum,
+            extent,
+            margin,
+        };
+        if !self.sum_limits.contains(&limit) {
+            self.sum_limits.push(limit);
+        }
         Some(())
     }
 }
