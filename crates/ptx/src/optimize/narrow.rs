@@ -1905,9 +1905,11 @@ impl<'a> State<'a> {
                 true
             }
             // Numbers of 32 bits without sign.
-            ("setp", [relation, "u64"], [result @ Operand::Name(_), a, b])
-                if is_unsigned_word(a) && is_unsigned_word(b) =>
-            {
+            (
+                "setp",
+                [relation, "u64"] | [relation @ ("eq" | "ne"), "s64" | "b64"],
+                [result @ Operand::Name(_), a, b],
+            ) if is_unsigned_word(a) && is_unsigned_word(b) => {
                 let [a, b] = self.lows(graph, names, [a, b], to);
                 let operands = vec![result.clone(), a, b];
                 to.push(instruction("setp", &[relation, "u32"], operands));
