@@ -205,7 +205,10 @@ pub(super) fn specialize<'a>(
     for value in of_products.positive() {
         test.demand("ne", "s64", [Operand::Name(value), number(0)]);
     }
-    if reads(test.graph, &cold, "%ctaid.x") {
+    if ["%ctaid.x", "%nctaid.x"]
+        .iter()
+        .any(|it| reads(test.graph, &cold, it))
+    {
         // Indices of threads are below the bound, too.
         let threads = block_width(kernel).unwrap_or(1024).max(1);
         let blocks = Operand::Name(test.special("%nctaid.x"));
