@@ -178,11 +178,7 @@ fn kernel(rng: &mut Rng) -> String {
 fn products_of_coordinates_fit_in_ordinary_launches() {
     let (seed, count) = settings(300);
     let mut ordinary = 0;
-    let seeds = match seed {
-        Some(seed) => seed..seed + 1,
-        None => 0..count,
-    };
-    for seed in seeds {
+    for seed in seed.map_or(0..count, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
         let text = kernel(&mut rng);
         let [plain, fast] = before_and_after(&text, &[], &[2, 3]);
