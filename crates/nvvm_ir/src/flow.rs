@@ -1,6 +1,8 @@
 //! Control flow of a function: predecessors, reachability and dominance, for the verifier and the
 //! passes.
 
+use std::collections::BTreeSet;
+
 use crate::graph::postorder;
 use crate::module::Module;
 use crate::value::{Block, Func};
@@ -56,6 +58,43 @@ impl Flow {
             (Some((from, to)), Some((at, _))) => from <= at && at < to,
         }
     }
+
+    /// Returns the loops, in the order of their headers.
+    pub(crate) fn loops(&self) -> Vec<Loop> {
+        let mut loops = Vec::new();
+        for header in (0..self.span.len()).filter(|&block| self.is_reachable(block)) {
+            let from = self.predecessors(header).iter().map(|&from| from as usize);
+            let mut latches: Vec<usize> = from
+                .filter(|&from| self.is_reachable(from) && self.dominates(header, from))
+                .collect();
+            latches.dedup();
+            if latches.is_empty() {
+                continue;
+            }
+            let mut body = BTreeSet::from([header]);
+            let mut pending = latches.clone();
+            while let Some(block) = pending.pop() {
+                if body.insert(block) {
+                    let from = self.predecessors(block).iter().map(|&from| from as usize);
+                    pending.extend(from.filter(|&from| self.is_reachable(from)));
+                }
+            }
+            loops.push(Loop {
+                header,
+                latches,
+                body,
+            });
+        }
+        loops
+    }
+}
+
+/// A natural loop. Blocks are identified by their index in the function.
+pub(crate) struct Loop {
+    pub(crate) header: usize,
+    /// The blocks from which it goes back to the header.
+    pub(crate) latches: Vec<usize>,
+    pub(crate) body: BTreeSet<usize>,
 }
 
 /// Computes immediate dominators with the algorithm of Cooper, Harvey and Kennedy; `None` for

@@ -37,11 +37,13 @@ mod prune;
 mod reachable;
 mod remove_unreachable_blocks;
 mod select_cases;
+mod separate_locals;
 mod separate_panics;
 mod share_slots;
 mod skip_selects;
 mod subtract_steps;
 mod unite_latches;
+mod unroll_array_loops;
 mod unroll_divergent_loops;
 
 use crate::module::Module;
@@ -62,11 +64,13 @@ pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use select_cases::select_cases;
+pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
 pub use subtract_steps::subtract_steps;
 pub use unite_latches::unite_latches;
+pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
 
 /// A pass over one module.
@@ -131,6 +135,16 @@ pub const PASSES: &[Pass] = &[
         name: "unite_latches",
         about: "lets each loop go back from one block",
         run: unite_latches,
+    },
+    Pass {
+        name: "separate_locals",
+        about: "gives each way to accesses of one of several local variables a copy of them",
+        run: separate_locals,
+    },
+    Pass {
+        name: "unroll_array_loops",
+        about: "unrolls loops over local arrays completely",
+        run: unroll_array_loops,
     },
     Pass {
         name: "count_iterations",

@@ -1,9 +1,9 @@
 //! The pass `load_elements`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::align_accesses::Zeros;
-use crate::flow::Flow;
+use crate::flow::{Flow, Loop};
 use crate::inst::{InstKind, MemAccess};
 use crate::module::Module;
 use crate::types::{Type, TypeKind};
@@ -38,7 +38,7 @@ pub fn load_elements(module: &mut Module) {
         let blocks = module.func(func).blocks.clone();
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
         let flow = Flow::new(module, func, |block| index[&block]);
-        let loops = loops(&flow, blocks.len());
+        let loops = flow.loops();
         for ((base, _), mut loads) in elements {
             while !loads.is_empty() {
                 let (first, rest) = split(&loads, &flow);
@@ -46,8 +46,8 @@ pub fn load_elements(module: &mut Module) {
                 let mut bytes = 0;
                 let mut together = vec![first];
                 for load in rest {
-                    let leaves = |body: &HashSet<usize>| {
-                        body.contains(&load.block) && !body.contains(&first.block)
+                    let leaves = |each: &Loop| {
+                        each.body.contains(&load.block) && !each.body.contains(&first.block)
                     };
                     if loops.iter().any(leaves) && bytes + load.size <= HOISTED {
                         bytes += load.size;
@@ -157,7 +157,7 @@ fn elements(module: &Module, func: Func) -> Elements {
 }
 
 /// Returns an address as another one and a constant distance in bytes.
-fn split_address(module: &Module, address: Value) -> (Value, i64) {
+pub(super) fn split_address(module: &Module, address: Value) -> (Value, i64) {
     let (mut base, mut offset) = (address, 0i64);
     while let Some((next, distance)) = constant_step(module, base)
         && let Some(sum) = offset.checked_add(distance)
@@ -251,28 +251,6 @@ impl Place {
             phase: phase.rem_euclid(element),
         })
     }
-}
-
-/// Returns the blocks of each loop.
-fn loops(flow: &Flow, blocks: usize) -> Vec<HashSet<usize>> {
-    let mut loops = Vec::new();
-    for header in (0..blocks).filter(|&block| flow.is_reachable(block)) {
-        let from = flow.predecessors(header).iter().map(|&from| from as usize);
-        let mut pending: Vec<usize> = from
-            .filter(|&from| flow.is_reachable(from) && flow.dominates(header, from))
-            .collect();
-        if pending.is_empty() {
-            continue;
-        }
-        let mut body = HashSet::from([header]);
-        while let Some(block) = pending.pop() {
-            if body.insert(block) {
-                pending.extend(flow.predecessors(block).iter().map(|&from| from as usize));
-            }
-        }
-        loops.push(body);
-    }
-    loops
 }
 
 /// Returns a load that no other one dominates, and those that it dominates.

@@ -26,15 +26,10 @@ fn unite_in(module: &mut Module, func: Func) {
     let blocks = module.func(func).blocks.clone();
     let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
     let flow = Flow::new(module, func, |block| index[&block]);
-    for (at, &header) in blocks.iter().enumerate() {
-        let mut latches: Vec<Block> = (flow.predecessors(at).iter())
-            .map(|&from| from as usize)
-            .filter(|&from| flow.is_reachable(from) && flow.dominates(at, from))
-            .map(|from| blocks[from])
-            .collect();
-        latches.dedup();
+    for each in flow.loops() {
+        let latches: Vec<Block> = each.latches.iter().map(|&latch| blocks[latch]).collect();
         if latches.len() > 1 {
-            unite(module, func, header, &latches);
+            unite(module, func, blocks[each.header], &latches);
         }
     }
 }

@@ -46,6 +46,19 @@ fn by_value(mut array: [u32; 32], i: u32) -> [u32; 32] {
     array
 }
 
+struct Axis {
+    at: u32,
+    step: u32,
+}
+
+impl Axis {
+    fn advance(&mut self) -> u32 {
+        let before = self.at;
+        self.at += self.step;
+        before
+    }
+}
+
 cases! {
     fn array_life(i, record) {
         let mut board = Board::new(i.into());
@@ -100,6 +113,63 @@ cases! {
         record.put((none.len(), none.iter().max().copied(), none == []));
         let units = [(); 5];
         record.put(units.iter().enumerate().map(|(k, ())| k as u32 * i).sum::<u32>());
+    }
+
+    // References to several variables meet, and what they refer to changes.
+    fn array_element_chosen(i, record) {
+        let mut axes = [Axis { at: i, step: 3 }, Axis { at: i / 2, step: 5 }, Axis { at: 40, step: 7 }];
+        let mut others = (0u64, [i, 1]);
+        for round in 0..20 {
+            let [x, y, z] = &mut axes;
+            let nearest = if x.at <= y.at && x.at <= z.at {
+                x
+            } else if y.at <= z.at {
+                y
+            } else {
+                z
+            };
+            record.put(nearest.advance());
+            let which = mix(u64::from(i) ^ round) % 3;
+            let word = match which {
+                0 => &mut others.1[0],
+                1 => &mut others.1[1],
+                _ => &mut axes[1].at,
+            };
+            *word = word.wrapping_add(2);
+            others.0 += u64::from(*word) << which;
+        }
+        record.put(others.0);
+        record.put(&others.1[..]);
+        axes.iter().for_each(|axis| record.put(axis.at));
+    }
+
+    // The loops end after a number of iterations known only at run time, at most one per element.
+    fn array_visited_in_part(i, record) {
+        let len = core::hint::black_box(i as usize % 11);
+        let mut values: [u32; 8] = core::array::from_fn(|k| mix(i as u64 + k as u64) as u32);
+        let mut to = [0; 12];
+        let mut slots = core::hint::black_box(&mut to[..]).iter_mut();
+        for (to, &value) in slots.by_ref().take(len).zip(&values) {
+            *to = value;
+        }
+        record.put(slots.len() as u64);
+        record.put(&to[..]);
+        let limit = core::hint::black_box(u32::MAX / 4 * 3);
+        let first = values.iter().position(|&value| value > limit);
+        record.put(first.map(|k| k as u64));
+        let mut k = 0;
+        while k < 8 && k < len {
+            values[k] = values[k].rotate_left(k as u32) ^ to[(k * 5) % 12];
+            k += 1;
+        }
+        record.put(k as u64);
+        let mut k = 7;
+        while k > 0 && values[k - 1] > values[k] {
+            values.swap(k - 1, k);
+            k -= 1;
+        }
+        record.put(k as u64);
+        record.put(&values[..]);
     }
 }
 
