@@ -1,4 +1,4 @@
-// Regular grids: stencils, a lattice Boltzmann method, and shortest paths.
+// Regular grids: stencils, a lattice Boltzmann method, shortest paths, and a Gauss-Seidel sweep.
 
 extern "C" __global__ __launch_bounds__(256)
 void jacobi5_f32(const float* __restrict__ from, float* __restrict__ to, int width, int height) {
@@ -104,4 +104,24 @@ void min_plus(const unsigned* __restrict__ a, const unsigned* __restrict__ b,
         __syncthreads();
     }
     if (row < n && column < n) c[row * n + column] = least;
+}
+
+__device__ __forceinline__ float black_at(const float* __restrict__ black, int x, int y, int width,
+                                          int height) {
+    return x >= 0 && x < width && y >= 0 && y < height ? black[y * width + x] : 0.0f;
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void red_black(const float* __restrict__ black, const float* __restrict__ sources, float omega,
+               float* __restrict__ red, int width, int height) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    int left = y % 2 == 0 ? x - 1 : x;
+    float sum = black_at(black, x, y - 1, width, height) + black_at(black, x, y + 1, width, height) +
+                black_at(black, left, y, width, height) +
+                black_at(black, left + 1, y, width, height);
+    int i = y * width + x;
+    float cell = red[i];
+    red[i] = cell + omega * (0.25f * (sum + sources[i]) - cell);
 }

@@ -1,4 +1,5 @@
-// Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+// Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
+// radix sort.
 
 constexpr unsigned FULL = 0xffffffff;
 constexpr int VALUES = 4;
@@ -63,4 +64,37 @@ void fir_decimate(const float* __restrict__ from, const float* __restrict__ taps
     float sum = 0.0f;
     for (int k = 0; k < count; k++) sum += from[i * FACTOR + k] * taps[k];
     to[i] = sum;
+}
+
+constexpr int DIGIT_BITS = 2;
+
+__device__ __forceinline__ int digit(unsigned key, int shift) {
+    return (key >> shift) & ((1 << DIGIT_BITS) - 1);
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void radix_scatter(const unsigned* __restrict__ keys, const unsigned* __restrict__ starts,
+                   int shift, unsigned* __restrict__ to, int n) {
+    __shared__ unsigned long long sums[8];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int lane = threadIdx.x % 32;
+    unsigned key = 0;
+    unsigned long long count = 0;
+    if (i < n) {
+        key = keys[i];
+        count = 1ull << (16 * digit(key, shift));
+    }
+    unsigned long long up_to = count;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        unsigned long long other = __shfl_up_sync(FULL, up_to, distance);
+        if (lane >= distance) up_to += other;
+    }
+    if (lane == 31) sums[threadIdx.x / 32] = up_to;
+    __syncthreads();
+    if (i >= n) return;
+    unsigned long long before = up_to - count;
+    for (int warp = 0; warp < threadIdx.x / 32; warp++) before += sums[warp];
+    int own = digit(key, shift);
+    int rank = (unsigned short)(before >> (16 * own));
+    to[starts[own * gridDim.x + blockIdx.x] + rank] = key;
 }

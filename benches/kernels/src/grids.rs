@@ -1,4 +1,4 @@
-//! Regular grids: stencils, a lattice Boltzmann method, and shortest paths.
+//! Regular grids: stencils, a lattice Boltzmann method, shortest paths, and a Gauss-Seidel sweep.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
@@ -284,4 +284,59 @@ pub unsafe fn min_plus_raw(a: *const u32, b: *const u32, c: *mut u32, n: usize) 
     if row < n && column < n {
         *c.add(row * n + column) = least;
     }
+}
+
+/// Returns the columns of the neighbors to the left and to the right of a red cell in a row of
+/// black cells.
+#[inline(always)]
+fn beside(x: usize, y: usize) -> (usize, usize) {
+    if y % 2 == 0 {
+        (x.wrapping_sub(1), x)
+    } else {
+        (x, x + 1)
+    }
+}
+
+/// The red half of a sweep of the Gauss-Seidel method with overrelaxation. The colors are those of
+/// a chessboard, and each has its own matrix, whose rows are half as long as the grid's. Cells
+/// outside of the grid are zero.
+#[kernel(block_size(32, 8))]
+pub fn red_black_safe(black: &[f32], sources: &[f32], omega: f32, mut red: PerThread2d<f32>) {
+    let (width, height) = (red.width(), red.height());
+    let black = MatrixView::new(black, width, height);
+    red.each(|(x, y), cell| {
+        let at = |x: usize, y: usize| black.get(x, y).unwrap_or(0.0);
+        let (left, right) = beside(x, y);
+        let sum = at(x, y.wrapping_sub(1)) + at(x, y + 1) + at(left, y) + at(right, y);
+        *cell += omega * (0.25 * (sum + sources[y * width + x]) - *cell);
+    });
+}
+
+/// The red half of a sweep of the Gauss-Seidel method: see [`red_black_safe()`].
+#[kernel(block_size(32, 8))]
+pub unsafe fn red_black_raw(
+    black: *const f32,
+    sources: *const f32,
+    omega: f32,
+    red: *mut f32,
+    width: usize,
+    height: usize,
+) {
+    let at = thread::index_2d();
+    let (x, y) = (at.x as usize, at.y as usize);
+    if x >= width || y >= height {
+        return;
+    }
+    let at = |x: usize, y: usize| {
+        if x < width && y < height {
+            *black.add(y * width + x)
+        } else {
+            0.0
+        }
+    };
+    let (left, right) = beside(x, y);
+    let sum = at(x, y.wrapping_sub(1)) + at(x, y + 1) + at(left, y) + at(right, y);
+    let i = y * width + x;
+    let cell = red.add(i);
+    *cell += omega * (0.25 * (sum + *sources.add(i)) - *cell);
 }

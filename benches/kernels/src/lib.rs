@@ -16,11 +16,13 @@
 
 pub mod block;
 pub mod camera;
+pub mod chains;
 pub mod chemistry;
 pub mod ciphers;
 pub mod compute;
 pub mod data;
 pub mod dense;
+pub mod detection;
 pub mod docking;
 pub mod dynamics;
 pub mod encoding;
@@ -57,3 +59,4 @@ pub mod tensor;
 pub mod training;
 pub mod transport;
 pub mod volumes;
+pub mod worlds;

@@ -1,4 +1,5 @@
-//! Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+//! Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
+//! radix sort.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::prelude::*;
@@ -146,4 +147,72 @@ pub unsafe fn fir_decimate_raw(
         sum += *samples.add(k) * *taps.add(k);
     }
     *to.add(i) = sum;
+}
+
+/// The number of bits of a digit.
+pub const DIGIT_BITS: u32 = 2;
+
+/// Returns a digit of a key.
+#[inline(always)]
+fn digit(key: u32, shift: u32) -> usize {
+    (key >> shift & ((1 << DIGIT_BITS) - 1)) as usize
+}
+
+/// Moves keys to the places of one digit: a pass of a radix sort. `starts` has the place of the
+/// first key of each block, for each digit. A scan adds the counts of all digits at once, each of
+/// which has 16 bits.
+#[kernel(block_size(256))]
+pub fn radix_scatter_safe(keys: &[u32], starts: &[u32], shift: u32, to: &[Atomic<u32, Device>]) {
+    let block = group::block();
+    let key = keys.get(thread::index() as usize).copied();
+    let count = key.map_or(0, |key| 1u64 << (16 * digit(key, shift)));
+    let before = block.exclusive_scan(count, 0, |a, b| a + b);
+    let Some(key) = key else { return };
+    let digit = digit(key, shift);
+    let rank = (before >> (16 * digit)) as u16;
+    let blocks = thread::blocks_in_grid() as usize;
+    let start = starts[digit * blocks + block.number() as usize];
+    to[start as usize + usize::from(rank)].store(key, Relaxed);
+}
+
+/// Moves keys to the places of one digit: see [`radix_scatter_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn radix_scatter_raw(
+    keys: *const u32,
+    starts: *const u32,
+    shift: u32,
+    to: *mut u32,
+    n: usize,
+) {
+    let sums = shared_array![u64; 8];
+    let (thread, lane) = (thread::thread_idx_x() as usize, thread::lane_id());
+    let i = thread::index_1d() as usize;
+    let (mut key, mut count) = (0, 0u64);
+    if i < n {
+        key = *keys.add(i);
+        count = 1 << (16 * digit(key, shift));
+    }
+    let mut up_to = count;
+    for distance in [1, 2, 4, 8, 16] {
+        let other = warp::shuffle_up(warp::FULL, up_to, distance);
+        if lane >= distance {
+            up_to += other;
+        }
+    }
+    if lane == 31 {
+        *sums.add(thread / 32) = up_to;
+    }
+    thread::sync_threads();
+    if i >= n {
+        return;
+    }
+    let mut before = up_to - count;
+    for warp in 0..thread / 32 {
+        before += *sums.add(warp);
+    }
+    let digit = digit(key, shift);
+    let rank = (before >> (16 * digit)) as u16 as usize;
+    let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+    let start = *starts.add(digit * blocks as usize + block as usize) as usize;
+    *to.add(start + rank) = key;
 }

@@ -1,6 +1,7 @@
 //! The definition of a benchmark: buffers, arguments for each form, and a check of the results.
 
 use crate::cub::Call;
+use bench_kernels::images::Vec3;
 use cust::error::CudaResult;
 use cust::memory::{DeviceBuffer, DeviceCopy, Zeroable};
 use cust::vector::Vector;
@@ -118,7 +119,7 @@ impl Args {
         ])
     }
 
-    /// Adds a number.
+    /// Adds a number or a vector.
     pub fn value<T: Number>(mut self, value: T) -> Args {
         self.0.push(value.bytes());
         self
@@ -139,7 +140,7 @@ impl Args {
     }
 }
 
-/// A number that kernels take.
+/// A number, or a vector of numbers, that kernels take.
 pub trait Number {
     /// Returns the number's bytes.
     fn bytes(self) -> Vec<u8>;
@@ -157,6 +158,12 @@ macro_rules! numbers {
     };
 }
 numbers!(u32 i32 u64 usize f32 f64);
+
+impl Number for Vec3 {
+    fn bytes(self) -> Vec<u8> {
+        [self.x, self.y, self.z].map(f32::to_ne_bytes).concat()
+    }
+}
 
 /// A buffer that kernels write, and its initial contents.
 pub struct Output {

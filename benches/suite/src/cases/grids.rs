@@ -1,4 +1,4 @@
-//! Regular grids.
+//! Regular grids: stencils, a lattice Boltzmann method, shortest paths, and a Gauss-Seidel sweep.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, random, uniform_f32, upload, zeroed};
@@ -186,6 +186,48 @@ pub fn min_plus(scale: Scale) -> CudaResult<Case> {
                 let (i, j) = (at / n, at % n);
                 let least = (0..n).map(|k| left[i * n + k] + right[k * n + j]).min();
                 f64::from(least.unwrap_or(FAR))
+            })
+        }))
+}
+
+pub fn red_black(scale: Scale) -> CudaResult<Case> {
+    const OMEGA: f32 = 1.6;
+    let (width, height) = match scale.small {
+        true => (50, 21),
+        false => (4096, 8192),
+    };
+    let n = width * height;
+    let (cells, terms) = (uniform_f32(n, 1), uniform_f32(n, 2));
+    let (black, sources) = (upload(&cells)?, upload(&terms)?);
+    let red: Buffer<f32> = zeroed(n)?;
+    let pointers = Args::new()
+        .pointer(&black)
+        .pointer(&sources)
+        .value(OMEGA)
+        .pointer(&red);
+    let grid = (width.div_ceil(32), height.div_ceil(8));
+    Ok(Case::new("red_black", grid, (32, 8))
+        .args(
+            (pointers.clone().value(width as i32)).value(height as i32),
+            pointers.value(width).value(height),
+            (Args::new().slice(&black).slice(&sources).value(OMEGA)).rows(&red, width),
+        )
+        .input(&black)
+        .input(&sources)
+        .output_from(&red, 0)
+        .reset()
+        .bytes(16 * n)
+        .check(move || {
+            let at = |x: usize, y: usize| match x < width && y < height {
+                true => f64::from(cells[y * width + x]),
+                false => 0.0,
+            };
+            close(&red, 1e-5, 0.0, |i| {
+                let (x, y) = (i % width, i / width);
+                let left = if y % 2 == 0 { x.wrapping_sub(1) } else { x };
+                let sum = at(x, y.wrapping_sub(1)) + at(x, y + 1);
+                let sum = sum + at(left, y) + at(left.wrapping_add(1), y);
+                f64::from(OMEGA) * 0.25 * (sum + f64::from(terms[i]))
             })
         }))
 }

@@ -3,11 +3,13 @@
 
 mod block;
 mod camera;
+mod chains;
 mod chemistry;
 mod ciphers;
 mod compute;
 mod data;
 mod dense;
+mod detection;
 mod docking;
 mod dynamics;
 mod encoding;
@@ -43,6 +45,7 @@ mod tensor;
 mod training;
 mod transport;
 mod volumes;
+mod worlds;
 
 use crate::case::{Buffer, Case, Check, download};
 use cust::error::CudaResult;
@@ -206,4 +209,14 @@ pub const ALL: &[(&str, Make)] = &[
     ("volume_sample", volumes::volume_sample),
     ("marching_cubes", volumes::marching_cubes),
     ("lu8x8", solvers::lu8x8),
+    ("red_black", grids::red_black),
+    ("radix_scatter", sequences::radix_scatter),
+    ("game_of_life", worlds::game_of_life),
+    ("perlin_noise", worlds::perlin_noise),
+    ("voxel_traversal", worlds::voxel_traversal),
+    ("max_pool", detection::max_pool),
+    ("nms_masks", detection::nms_masks),
+    ("block_match", detection::block_match),
+    ("hmm_forward", chains::hmm_forward),
+    ("random_walk", chains::random_walk),
 ];

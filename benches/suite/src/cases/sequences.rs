@@ -1,8 +1,9 @@
-//! Sequences: differences, sums of segments, and a filter that reduces the sample rate.
+//! Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
+//! radix sort.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, random, uniform_f32, upload, zeroed};
-use bench_kernels::sequences::{FACTOR, PAGE, from_zigzag};
+use bench_kernels::sequences::{DIGIT_BITS, FACTOR, PAGE, from_zigzag};
 use cust::error::CudaResult;
 
 pub fn delta_decode(scale: Scale) -> CudaResult<Case> {
@@ -90,4 +91,45 @@ pub fn fir_decimate(scale: Scale) -> CudaResult<Case> {
                 terms.map(|(&x, &tap)| f64::from(x) * f64::from(tap)).sum()
             })
         }))
+}
+
+pub fn radix_scatter(scale: Scale) -> CudaResult<Case> {
+    const SHIFT: u32 = 6;
+    const DIGITS: usize = 1 << DIGIT_BITS;
+    let n = scale.pick(1000, 1 << 26);
+    let values: Vec<u32> = (0..n as u64).map(|i| random(i) as u32).collect();
+    let digit = |key: u32| (key >> SHIFT) as usize % DIGITS;
+    let blocks = n.div_ceil(256);
+    let mut counts = vec![0; DIGITS * blocks];
+    for (i, &key) in values.iter().enumerate() {
+        counts[digit(key) * blocks + i / 256] += 1;
+    }
+    let mut sum = 0;
+    let places: Vec<u32> = (counts.iter())
+        .map(|count| {
+            let place = sum;
+            sum += count;
+            place
+        })
+        .collect();
+    let (keys, starts) = (upload(&values)?, upload(&places)?);
+    let to: Buffer<u32> = zeroed(n)?;
+    let pointers = Args::new()
+        .pointer(&keys)
+        .pointer(&starts)
+        .value(SHIFT)
+        .pointer(&to);
+    let mut sorted = values;
+    sorted.sort_by_key(|&key| digit(key));
+    Ok(Case::new("radix_scatter", blocks, 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            (Args::new().slice(&keys).slice(&starts).value(SHIFT)).slice(&to),
+        )
+        .input(&keys)
+        .input(&starts)
+        .output(&to)
+        .bytes(8 * n + 4 * places.len())
+        .check(move || close(&to, 0.0, 0.0, |i| sorted[i].into())))
 }
