@@ -108,14 +108,14 @@ impl Pcg {
     pub fn next_u32(&mut self) -> u32 {
         let state = self.0;
         self.0 = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
-        let word = (state >> (state >> 28) + 4 ^ state).wrapping_mul(277_803_737);
+        let word = ((state >> ((state >> 28) + 4)) ^ state).wrapping_mul(277_803_737);
         word >> 22 ^ word
     }
 
     /// Returns a number below `end`.
     #[inline(always)]
     pub fn below(&mut self, end: u32) -> u32 {
-        (u64::from(self.next_u32()) * u64::from(end) >> 32) as u32
+        ((u64::from(self.next_u32()) * u64::from(end)) >> 32) as u32
     }
 }
 
