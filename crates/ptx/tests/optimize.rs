@@ -3434,3 +3434,53 @@ fn a_move_does_not_repeat_before_the_next_branch() {
         assert_eq!(text.matches("mov.u64 %rd5, %rd3;").count(), 2, "{text}");
     }
 }
+
+/// Returns whether the load of a kernel remains one of memory that does not change.
+fn stays_constant(then: &str) -> bool {
+    let text = optimized(&format!(
+        "
+        .reg .pred %p<3>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_2];
+        cvta.to.global.u64 %rd3, %rd1;
+        cvta.to.global.u64 %rd4, %rd2;
+        mov.u32 %r1, %tid.x;
+        setp.lt.u32 %p1, %r1, 16;
+        ld.global.nc.u32 %r2, [%rd3];
+        mov.u32 %r3, 1;
+        @%p1 bra $then;
+        add.s32 %r3, %r2, 5;
+        $then:
+        {then}
+        ret;"
+    ));
+    let is_constant = text.contains("ld.global.nc.u32");
+    assert_ne!(is_constant, text.contains("ld.global.u32"), "{text}");
+    is_constant
+}
+
+#[test]
+fn loads_stay_before_barriers() {
+    let store = "add.s32 %r3, %r3, %r2; st.global.u32 [%rd4], %r3;";
+    assert!(stays_constant(store));
+    assert!(stays_constant(&format!("{store} bar.sync 0;")));
+    assert!(!stays_constant(&format!("bar.sync 0; {store}")));
+    assert!(stays_constant(&format!("barrier.cluster.arrive; {store}")));
+    let behind_a_branch = |first: &str| {
+        format!(
+            "
+            setp.gt.u32 %p2, %r1, 3;
+            @%p2 bra $behind;
+            {first}
+            bra $behind;
+            $behind:
+            {store}"
+        )
+    };
+    assert!(!stays_constant(&behind_a_branch("barrier.sync 1;")));
+    assert!(stays_constant(&behind_a_branch(
+        "st.global.u32 [%rd4+4], %r2; barrier.sync 1;"
+    )));
+}

@@ -4,6 +4,7 @@
 mod apart;
 mod arrivals;
 mod ballots;
+mod before_barriers;
 mod bounds;
 mod choices;
 mod clamps;
@@ -334,7 +335,8 @@ fn optimize_function<'a>(
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
-            + switches::replace(&mut graph, names);
+            + switches::replace(&mut graph, names)
+            + before_barriers::keep(&mut graph);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()
