@@ -287,3 +287,199 @@ end:
 ; CHECK-NEXT: end:
 ; CHECK-NEXT:   ret void
 ; CHECK-NEXT: }
+
+; The index is below the length before the loop, in which not every iteration reads the element.
+define void @own(ptr noalias readonly align 8 "element"="8" %items, i64 %len, ptr %out, i64 %i, i64 %n) {
+start:
+  %inside = icmp ult i64 %i, %len
+  br i1 %inside, label %checked, label %fails
+checked:
+  %item = getelementptr [8 x i8], ptr %items, i64 %i
+  %some = icmp ne i64 %n, 0
+  br i1 %some, label %before, label %end
+before:
+  br label %outer
+outer:
+  %k = phi i64 [ 0, %before ], [ %following, %outer_latch ]
+  br label %header
+header:
+  %j = phi i64 [ 0, %outer ], [ %next, %latch ]
+  %reads = icmp ugt i64 %j, %k
+  br i1 %reads, label %then, label %latch
+then:
+  %at4 = getelementptr i8, ptr %item, i64 4
+  %a = load float, ptr %at4, align 4
+  %b = load float, ptr %item, align 4
+  %sum = fadd float %a, %b
+  store float %sum, ptr %out, align 4
+  br label %latch
+latch:
+  %next = add i64 %j, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %header, label %outer_latch
+outer_latch:
+  %following = add i64 %k, 1
+  %again = icmp ult i64 %following, %n
+  br i1 %again, label %outer, label %end
+end:
+  ret void
+fails:
+  call void @panic() noreturn
+  unreachable
+}
+; CHECK-LABEL: define void @own(ptr noalias readonly align 8 %items, i64 %len, ptr %out, i64 %i, i64 %n) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %inside = icmp ult i64 %i, %len
+; CHECK-NEXT:   br i1 %inside, label %checked, label %fails
+; CHECK-NEXT: checked:
+; CHECK-NEXT:   %item = getelementptr [8 x i8], ptr %items, i64 %i
+; CHECK-NEXT:   %some = icmp ne i64 %n, 0
+; CHECK-NEXT:   br i1 %some, label %before, label %end
+; CHECK-NEXT: before:
+; CHECK-NEXT:   %0 = getelementptr [8 x i8], ptr %items, i64 %i
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %0, i64 4
+; CHECK-NEXT:   %a = load float, ptr %1, align 4
+; CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   %b = load float, ptr %2, align 4
+; CHECK-NEXT:   br label %outer
+; CHECK-NEXT: outer:
+; CHECK-NEXT:   %k = phi i64 [ 0, %before ], [ %following, %outer_latch ]
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %j = phi i64 [ 0, %outer ], [ %next, %latch ]
+; CHECK-NEXT:   %reads = icmp ugt i64 %j, %k
+; CHECK-NEXT:   br i1 %reads, label %then, label %latch
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %at4 = getelementptr i8, ptr %item, i64 4
+; CHECK-NEXT:   %sum = fadd float %a, %b
+; CHECK-NEXT:   store float %sum, ptr %out, align 4
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %next = add i64 %j, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, %n
+; CHECK-NEXT:   br i1 %more, label %header, label %outer_latch
+; CHECK-NEXT: outer_latch:
+; CHECK-NEXT:   %following = add i64 %k, 1
+; CHECK-NEXT:   %again = icmp ult i64 %following, %n
+; CHECK-NEXT:   br i1 %again, label %outer, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: fails:
+; CHECK-NEXT:   call void @panic() noreturn
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: }
+
+; The index is compared in the loop, with another number, or only on one of the ways to the loop, and
+; the next element is another one.
+define void @unchecked(ptr noalias readonly align 8 "element"="8" %items, i64 %len, ptr %out, i64 %i, i64 %n, i1 %p) {
+start:
+  br i1 %p, label %first, label %loop
+first:
+  %inside = icmp ult i64 %i, %n
+  br i1 %inside, label %second, label %fails
+second:
+  %item = getelementptr [8 x i8], ptr %items, i64 %i
+  br label %header
+header:
+  %j = phi i64 [ 0, %second ], [ %next, %latch ]
+  %reads = icmp ugt i64 %j, %i
+  br i1 %reads, label %then, label %latch
+then:
+  %a = load float, ptr %item, align 4
+  store float %a, ptr %out, align 4
+  br label %latch
+latch:
+  %next = add i64 %j, 1
+  %more = icmp ult i64 %next, %n
+  br i1 %more, label %header, label %loop
+loop:
+  %k = phi i64 [ 0, %start ], [ 0, %latch ], [ %after, %then2 ]
+  %below = icmp ult i64 %k, %len
+  br i1 %below, label %then2, label %third
+then2:
+  %other = getelementptr [8 x i8], ptr %items, i64 %k
+  %b = load float, ptr %other, align 4
+  store float %b, ptr %out, align 4
+  %after = add i64 %k, 1
+  br label %loop
+third:
+  %within = icmp ult i64 %i, %len
+  br i1 %within, label %fourth, label %fails
+fourth:
+  %start_of_it = getelementptr [8 x i8], ptr %items, i64 %i
+  br label %header2
+header2:
+  %m = phi i64 [ 0, %fourth ], [ %next2, %latch2 ]
+  %reads2 = icmp ugt i64 %m, %i
+  br i1 %reads2, label %then3, label %latch2
+then3:
+  %after_it = getelementptr i8, ptr %start_of_it, i64 8
+  %c = load float, ptr %after_it, align 4
+  store float %c, ptr %out, align 4
+  br label %latch2
+latch2:
+  %next2 = add i64 %m, 1
+  %more2 = icmp ult i64 %next2, %n
+  br i1 %more2, label %header2, label %end
+end:
+  ret void
+fails:
+  call void @panic() noreturn
+  unreachable
+}
+; CHECK-LABEL: define void @unchecked(ptr noalias readonly align 8 %items, i64 %len, ptr %out, i64 %i, i64 %n, i1 %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   br i1 %p, label %first, label %loop
+; CHECK-NEXT: first:
+; CHECK-NEXT:   %inside = icmp ult i64 %i, %n
+; CHECK-NEXT:   br i1 %inside, label %second, label %fails
+; CHECK-NEXT: second:
+; CHECK-NEXT:   %item = getelementptr [8 x i8], ptr %items, i64 %i
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %j = phi i64 [ 0, %second ], [ %next, %latch ]
+; CHECK-NEXT:   %reads = icmp ugt i64 %j, %i
+; CHECK-NEXT:   br i1 %reads, label %then, label %latch
+; CHECK-NEXT: then:
+; CHECK-NEXT:   %a = load float, ptr %item, align 4
+; CHECK-NEXT:   store float %a, ptr %out, align 4
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %next = add i64 %j, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, %n
+; CHECK-NEXT:   br i1 %more, label %header, label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %k = phi i64 [ 0, %start ], [ 0, %latch ], [ %after, %then2 ]
+; CHECK-NEXT:   %below = icmp ult i64 %k, %len
+; CHECK-NEXT:   br i1 %below, label %then2, label %third
+; CHECK-NEXT: then2:
+; CHECK-NEXT:   %other = getelementptr [8 x i8], ptr %items, i64 %k
+; CHECK-NEXT:   %b = load float, ptr %other, align 4
+; CHECK-NEXT:   store float %b, ptr %out, align 4
+; CHECK-NEXT:   %after = add i64 %k, 1
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: third:
+; CHECK-NEXT:   %within = icmp ult i64 %i, %len
+; CHECK-NEXT:   br i1 %within, label %fourth, label %fails
+; CHECK-NEXT: fourth:
+; CHECK-NEXT:   %start_of_it = getelementptr [8 x i8], ptr %items, i64 %i
+; CHECK-NEXT:   br label %header2
+; CHECK-NEXT: header2:
+; CHECK-NEXT:   %m = phi i64 [ 0, %fourth ], [ %next2, %latch2 ]
+; CHECK-NEXT:   %reads2 = icmp ugt i64 %m, %i
+; CHECK-NEXT:   br i1 %reads2, label %then3, label %latch2
+; CHECK-NEXT: then3:
+; CHECK-NEXT:   %after_it = getelementptr i8, ptr %start_of_it, i64 8
+; CHECK-NEXT:   %c = load float, ptr %after_it, align 4
+; CHECK-NEXT:   store float %c, ptr %out, align 4
+; CHECK-NEXT:   br label %latch2
+; CHECK-NEXT: latch2:
+; CHECK-NEXT:   %next2 = add i64 %m, 1
+; CHECK-NEXT:   %more2 = icmp ult i64 %next2, %n
+; CHECK-NEXT:   br i1 %more2, label %header2, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: fails:
+; CHECK-NEXT:   call void @panic() noreturn
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::align_accesses::Zeros;
 use crate::flow::{Flow, Loop};
-use crate::inst::{InstKind, MemAccess};
+use crate::inst::{InstKind, IntPred, MemAccess};
 use crate::module::Module;
 use crate::types::{Type, TypeKind};
 use crate::value::{Block, Const, Func, Value, ValueKind};
@@ -27,22 +27,32 @@ const HOISTED: u64 = 64;
 /// ptxas moves no load across a branch.
 ///
 /// If one byte of an element is readable, all are, and nothing writes to a slice that a kernel takes
-/// as a shared reference while it runs.
+/// as a shared reference while it runs. All bytes are also readable where the index was compared with
+/// the slice's length: a loop that reads `own` for some of `others` reads it before.
 pub fn load_elements(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
         let elements = elements(module, func);
-        if elements.values().all(|loads| loads.len() < 2) {
+        if elements.is_empty() {
             continue;
         }
         let blocks = module.func(func).blocks.clone();
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
         let flow = Flow::new(module, func, |block| index[&block]);
         let loops = flow.loops();
-        for ((base, _), mut loads) in elements {
+        for ((base, start), mut loads) in elements {
             while !loads.is_empty() {
-                let (first, rest) = split(&loads, &flow);
-                loads.retain(|load| *load != first && !rest.contains(load));
+                let (mut first, mut rest) = split(&loads, &flow);
+                let mut base = base;
+                if start == 0
+                    && let Some(checked) = checked(module, func, base, first.block, &flow)
+                    && let Some(before) = before_loops(checked, first.block, &flow, &loops)
+                {
+                    base = hoist_out(module, base, first, blocks[before]);
+                    first.block = before;
+                    rest = dominated(&loads, first, &flow);
+                }
+                loads.retain(|load| load.inst != first.inst && !rest.contains(load));
                 let mut bytes = 0;
                 let mut together = vec![first];
                 for load in rest {
@@ -261,9 +271,87 @@ fn split(loads: &[Load], flow: &Flow) -> (Load, Vec<Load>) {
             first = load;
         }
     }
+    (first, dominated(loads, first, flow))
+}
+
+/// Returns the loads that another one dominates.
+fn dominated(loads: &[Load], first: Load, flow: &Flow) -> Vec<Load> {
     let rest = loads.iter().filter(|load| load.inst != first.inst);
     let rest = rest.filter(|load| flow.dominates(first.block, load.block));
-    (first, rest.copied().collect())
+    rest.copied().collect()
+}
+
+/// Returns the block that runs if the index in an address is less than the length of its slice, if it
+/// dominates a block. The length is the parameter after the slice's.
+fn checked(module: &Module, func: Func, base: Value, block: usize, flow: &Flow) -> Option<usize> {
+    let InstKind::Gep {
+        element,
+        base: slice,
+        ref indices,
+        ..
+    } = module.inst(base)?.kind
+    else {
+        return None;
+    };
+    let ValueKind::Param(_, number) = module.value(slice).kind else {
+        return None;
+    };
+    let data = module.func(func);
+    if module.types.size(element) != data.param_attrs[number as usize].element {
+        return None;
+    }
+    let is_length = |value| match module.value(value).kind {
+        ValueKind::Param(_, other) => other == number + 1,
+        _ => false,
+    };
+    let target = |from: &Block| {
+        let InstKind::CondBr { cond, then, .. } = module.inst(module.terminator(*from)?)?.kind
+        else {
+            return None;
+        };
+        let InstKind::ICmp { pred, lhs, rhs } = module.inst(cond)?.kind else {
+            return None;
+        };
+        (pred == IntPred::Ult && indices[..] == [lhs] && is_length(rhs)).then_some(then)
+    };
+    let targets = data.blocks.iter().filter_map(target);
+    let mut targets = targets.filter_map(|to| data.blocks.iter().position(|&block| block == to));
+    targets.find(|&to| flow.predecessors(to).len() == 1 && flow.dominates(to, block))
+}
+
+/// Returns the block before the outermost loop that contains one block and not another one, which
+/// dominates it.
+fn before_loops(checked: usize, block: usize, flow: &Flow, loops: &[Loop]) -> Option<usize> {
+    let around = (loops.iter().map(|each| &each.body))
+        .filter(|body| body.contains(&block) && !body.contains(&checked));
+    let body = around.max_by_key(|body| body.len())?;
+    let from = body.iter().flat_map(|&block| flow.predecessors(block));
+    let from = from.map(|&from| from as usize);
+    let mut from = from.filter(|from| flow.is_reachable(*from) && !body.contains(from));
+    let before = from.next()?;
+    (from.next().is_none() && flow.dominates(checked, before)).then_some(before)
+}
+
+/// Moves a load to the end of a block. Returns the address there of the load's element.
+fn hoist_out(module: &mut Module, base: Value, load: Load, to: Block) -> Value {
+    let (Some(kind), Some(end)) = (
+        module.inst(base).map(|data| data.kind.clone()),
+        module.block_mut(to).insts.pop(),
+    ) else {
+        return base;
+    };
+    let base = module.push_inst(to, module.ty(base), kind, None);
+    let ptr = push_address(module, to, base, load.offset);
+    let Some(data) = module.inst_mut(load.inst) else {
+        return base;
+    };
+    let from = std::mem::replace(&mut data.block, to);
+    if let InstKind::Load { ptr: address, .. } = &mut data.kind {
+        *address = ptr;
+    }
+    (module.block_mut(from).insts).retain(|&inst| inst != load.inst);
+    module.block_mut(to).insts.extend([load.inst, end]);
+    base
 }
 
 /// Moves a load behind another one.
