@@ -3484,3 +3484,127 @@ fn loads_stay_before_barriers() {
         "st.global.u32 [%rd4+4], %r2; barrier.sync 1;"
     )));
 }
+
+/// Returns the entry for ordinary launches of a kernel with a thread per element of a partition, in a
+/// grid-stride loop. The length of the partition and the numbers in `%a` and `%b` are sizes, and the
+/// index is in `%i`.
+fn ordinary_entry(before: &str, element: &str) -> String {
+    let text = format!(
+        "{PANIC}
+        .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
+         .param .u64 k_param_3) .reqntid 256, 1, 1 {{
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %to, %a, %b, %count, %x, %i, %next, %step, %c, %d<9>;
+            ld.param.u64 %to, [k_param_0];
+            ld.param.u64 %a, [k_param_1];
+            ld.param.u64 %b, [k_param_2];
+            ld.param.u64 %count, [k_param_3];
+            {before}
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %d0, %r1, 256;
+            mov.u32 %r2, %tid.x;
+            cvt.u64.u32 %d1, %r2;
+            or.b64 %x, %d0, %d1;
+            mov.u32 %r3, %nctaid.x;
+            mul.wide.u32 %step, %r3, 256;
+            setp.ge.u64 %p1, %x, %count;
+            @%p1 bra $end;
+            mov.u64 %i, %x;
+        $loop:
+            {element}
+        $next:
+            add.s64 %d8, %count, %i;
+            add.s64 %c, %d8, 1;
+            st.global.u64 [%to], %c;
+            add.s64 %next, %i, %step;
+            setp.lt.u64 %p2, %next, %count;
+            mov.u64 %i, %next;
+            @%p2 bra $loop;
+        $end:
+            ret;
+        }}"
+    );
+    let [sizes, partitions] = [&[1, 2][..], &[3]].map(|indices| {
+        let parameter = |&index: &usize| ptx::Parameter {
+            kernel: "k".to_owned(),
+            index,
+        };
+        indices.iter().map(parameter).collect::<Vec<_>>()
+    });
+    let kernels = ptx::Kernels {
+        sizes: &sizes,
+        partitions: &partitions,
+        ordinary_entries: true,
+        ..ptx::Kernels::default()
+    };
+    let options = stack::Options::default();
+    let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
+    let start = finished.text.find(".entry k$ordinary").unwrap();
+    finished.text[start..].to_owned()
+}
+
+#[test]
+fn products_of_the_only_iteration_have_32_bits() {
+    let store = "shl.b64 %d6, %d5, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2;";
+    let is_narrow = |compute: &str| {
+        let copy = ordinary_entry("", &format!("{compute} {store}"));
+        assert!(copy.contains("st.global.u32"), "{copy}");
+        !copy.contains("mul.lo.s64") && !copy.contains("mul.wide.s32")
+    };
+    // The index has several values in the original.
+    assert!(is_narrow("mul.lo.s64 %d5, %i, %a;"));
+    // A number that is loaded may be large, unless a comparison limits it.
+    let load = "ld.global.u64 %d2, [%to];";
+    assert!(!is_narrow(&format!("{load} mul.lo.s64 %d5, %d2, %a;")));
+    assert!(is_narrow(&format!(
+        "{load} setp.ge.u64 %p3, %d2, %b; @%p3 bra $next; mul.lo.s64 %d5, %d2, %a;"
+    )));
+    // The row and the column of an element.
+    let divide = "div.u64 %d2, %i, %a; mul.lo.s64 %d3, %d2, %a; sub.s64 %d4, %i, %d3;";
+    let branch = "setp.eq.s64 %p4, %a, 0; @%p4 bra $next;";
+    assert!(is_narrow(&format!(
+        "{branch} {divide} mul.lo.s64 %d5, %d4, %b;"
+    )));
+    assert!(is_narrow(&format!(
+        "{branch} {divide} mul.lo.s64 %d5, %d2, %b;"
+    )));
+    // This difference may be negative.
+    let other = divide.replace("%d2, %a; sub", "%d2, %b; sub");
+    assert!(!is_narrow(&format!(
+        "{branch} {other} mul.lo.s64 %d5, %d4, %b;"
+    )));
+}
+
+#[test]
+fn branches_that_return_are_combined() {
+    let branches = |before: &str| {
+        let element = "shl.b64 %d6, %i, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2;";
+        let entry = ordinary_entry(before, element);
+        entry.matches("bra").count()
+    };
+    assert_eq!(branches(""), 1);
+    let row = "mov.u32 %r4, %ctaid.y; cvt.u64.u32 %d2, %r4;";
+    assert_eq!(
+        branches(&format!("{row} setp.ge.u64 %p3, %d2, %a; @%p3 bra $end;")),
+        1
+    );
+    assert_eq!(
+        branches(&format!("{row} setp.lt.u64 %p3, %d2, %a; @!%p3 bra $end;")),
+        1
+    );
+    // The second condition replaces the first one.
+    assert_eq!(
+        branches(&format!("{row} setp.ge.u64 %p1, %d2, %a; @%p1 bra $end;")),
+        2
+    );
+    // Threads that return must not wait, or take longer.
+    assert_eq!(
+        branches("setp.eq.s64 %p3, %b, 5; @%p3 bra $end; bar.sync 0;"),
+        2
+    );
+    assert_eq!(
+        branches("setp.eq.s64 %p3, %b, 5; @%p3 bra $end; ld.global.u32 %r2, [%to];"),
+        2
+    );
+}

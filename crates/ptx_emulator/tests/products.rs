@@ -69,6 +69,10 @@ fn kernel(rng: &mut Rng) -> String {
             text.word(&format!("mad.lo.s32 {block}, {threads}, {thread}"));
         }
     }
+    // Only comparisons limit a number that is loaded.
+    if rng.bool() {
+        text.word(&format!("ld.global.u32 [%from+{}]", 4 * rng.u32(..64)));
+    }
     // A coordinate is limited by an extent, as at the border of an image.
     if rng.bool() {
         let a = pick(rng, &text.words);
@@ -81,6 +85,16 @@ fn kernel(rng: &mut Rng) -> String {
     }
     for _ in 0..rng.usize(..6) {
         let [a, b] = [0, 1].map(|_| pick(rng, &text.words));
+        // A remainder from a quotient.
+        if rng.u32(..4) == 0 {
+            let divisor = format!("%w{}", rng.u32(..2));
+            text.word(&format!("div.u32 {a}, {divisor}"));
+            let quotient = text.words.last().unwrap().clone();
+            text.word(&format!("mul.lo.s32 {quotient}, {divisor}"));
+            let multiple = text.words.last().unwrap().clone();
+            text.word(&format!("sub.s32 {a}, {multiple}"));
+            continue;
+        }
         text.word(&match rng.u32(..12) {
             0 => format!("add.s32 {a}, {}", rng.i32(1..4)),
             1 | 2 => format!("add.s32 {a}, {}", rng.i32(-3..0)),
@@ -107,6 +121,13 @@ fn kernel(rng: &mut Rng) -> String {
     for _ in 0..rng.usize(3..9) {
         let [a, b, c] = [0, 1, 2].map(|_| pick(rng, &text.wide));
         let [x, y] = [0, 1].map(|_| pick(rng, &text.words));
+        // Threads outside of the extents return.
+        if rng.u32(..4) == 0 {
+            let extent = rng.u32(..2);
+            text.lines.push_str(&format!(
+                "setp.ge.u64 %p0, {a}, %v{extent};\n@%p0 bra $end;\n"
+            ));
+        }
         text.wide(&match rng.u32(..14) {
             0 => format!("add.s64 {a}, {b}"),
             1 => format!("add.s64 {a}, {}", rng.i64(-3..4)),
@@ -162,6 +183,7 @@ fn kernel(rng: &mut Rng) -> String {
         mul.wide.u32 %place, %all, {};
         add.s64 %own, %to, %place;
         {lines}{loads}
+    $end:
         ret;",
         16 * INDICES
     );
@@ -193,9 +215,11 @@ fn products_of_coordinates_fit_in_ordinary_launches() {
                 _ => rng.u64(..12),
             };
             let sizes = [wide(&mut rng), wide(&mut rng)];
+            // Divisions by zero have any result.
+            let least = u32::from(text.contains("div."));
             let words = [0, 1].map(|_| match rng.u32(..4) {
-                0 => wide(&mut rng) as u32,
-                _ => rng.u32(..9),
+                0 => (wide(&mut rng) as u32).max(least),
+                _ => rng.u32(least..9),
             });
             let grid = [rng.u32(1..4), rng.u32(1..3), rng.u32(1..3)];
             let block = [rng.u32(1..5), rng.u32(1..3), rng.u32(1..3)];

@@ -22,10 +22,10 @@ use super::names::Names;
 use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
-use super::{Literal, check_of};
+use super::{Literal, check_of, ordinary, products};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
 
 /// The maximum number of terms of a polynomial.
 const TERMS: usize = 16;
@@ -229,6 +229,8 @@ struct Found<'a> {
     proven: Vec<Proven<'a>>,
     /// The registers that are at most a sum of products of extents.
     small: Vec<(&'a str, Polynomial<'a>)>,
+    /// Those that are below such a sum, and likely to reach the number before.
+    limited: HashMap<&'a str, Polynomial<'a>>,
     /// The registers with remainders that need no division.
     remainders: HashMap<&'a str, Subtractions>,
 }
@@ -242,11 +244,13 @@ pub(super) fn prove<'a>(
 ) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
+    let region = Region::new(graph, special);
     let Found {
         mut proven,
         small,
         remainders,
-    } = analyze(graph, special, &single);
+        ..
+    } = analyze(graph, special, &region, &single);
     subtract(graph, names, special, &remainders);
     let mut counts: HashMap<(&Polynomial<'a>, &'a str), usize> = HashMap::default();
     for each in &proven {
@@ -308,6 +312,25 @@ pub(super) fn prove<'a>(
         return false;
     };
     special.extents.extend(extents);
+    if !extend_test(graph, names, special, (body, condition)) {
+        return false;
+    }
+    let small = small.into_iter().filter(|(_, most)| {
+        let mut bounds = demanded.keys();
+        bounds.any(|(_, bound)| most.is_within(bound))
+    });
+    special.extents.extend(small.map(|(register, _)| register));
+    fold(graph, special, &proven);
+    true
+}
+
+/// Adds a condition to the kernel's test, unless that is not followed by the copy.
+fn extend_test<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    (body, condition): (Vec<Statement<'a>>, &'a str),
+) -> bool {
     let (start, before) = match graph.blocks[special.first].end {
         End::Branch(guard, _, start, _) => (start, Some(guard.register)),
         End::Jump(start, _) => (start, None),
@@ -322,12 +345,69 @@ pub(super) fn prove<'a>(
     let block = &mut graph.blocks[special.first];
     block.body = first;
     block.end = End::Branch(Guard::new(condition), false, start, special.general);
-    let small = small.into_iter().filter(|(_, most)| {
-        let mut bounds = demanded.keys();
-        bounds.any(|(_, bound)| most.is_within(bound))
+    true
+}
+
+/// Demands that the products in indices fit 32 bits that other demands do not limit. Their factors
+/// have limits that follow from comparisons, or from the sizes of the grid and from parameters. Only
+/// the copy shows which that are: its grid-stride loops have one iteration. Returns whether there
+/// are any.
+pub(super) fn limit_products<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &mut Special<'a>,
+    kernel: &Function<'a>,
+) -> bool {
+    let cold = graph.cold();
+    let single = single_definitions(graph, &cold);
+    let region = Region::new(graph, special);
+    let mut products = products::of_indices(graph, region.order(), &single);
+    let fits = |(low, high): Range| low >= 0 && high <= i32::MAX.into();
+    let remove_small = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
+        if let Statement::Instruction(it) = statement
+            && let Some(&Operand::Name(result)) = it.operands.first()
+            && facts.result_range(it).is_some_and(fits)
+        {
+            products.retain(|product| *product != result);
+        }
+    };
+    region.visit(graph, special, remove_small, &mut |_, _, _| {});
+    if products.is_empty() {
+        return false;
+    }
+    let sums_of = analyze(graph, special, &region, &single).limited;
+    let mut test = Test::new(graph, names, &single, &special.extents);
+    let mut sums: BTreeMap<&Polynomial<'a>, Option<Operand<'a>>> = BTreeMap::new();
+    let (limited, others): (Vec<&'a str>, Vec<&'a str>) = products.into_iter().partition(|it| {
+        sums_of.get(it).is_some_and(|sum| {
+            let value = sums.entry(sum).or_insert_with(|| test.sum(&sum.0));
+            value.is_some()
+        })
     });
-    special.extents.extend(small.map(|(register, _)| register));
-    fold(graph, special, &proven);
+    for sum in sums.into_values().flatten() {
+        test.demand("lt", "u64", [sum, number(BOUND)]);
+    }
+    let of_others = products::Bounds::new(kernel, &single, &others, &mut test);
+    for &value in of_others.demanded() {
+        test.demand("lt", "u64", [Operand::Name(value), number(BOUND)]);
+    }
+    for value in of_others.positive() {
+        test.demand("ne", "s64", [Operand::Name(value), number(0)]);
+    }
+    let Some(demands) = test.finish() else {
+        return false;
+    };
+    let before = graph.blocks[special.first].clone();
+    if !extend_test(graph, names, special, demands) {
+        return false;
+    }
+    // The host must be able to evaluate the longer test.
+    if ordinary::condition(graph, special, kernel).is_none() {
+        graph.blocks[special.first] = before;
+        return false;
+    }
+    special.extents.extend(limited);
+    special.bounded.extend(of_others.ranges());
     true
 }
 
@@ -460,9 +540,9 @@ fn remainder<'s, 'a>(
 fn analyze<'a>(
     graph: &Graph<'a>,
     special: &Special<'a>,
+    region: &Region<'a>,
     single: &HashMap<&'a str, Instruction<'a>>,
 ) -> Found<'a> {
-    let region = Region::new(graph, special);
     let mut starts = region.facts(graph, special);
     let mut states: HashMap<Id, Known<'a>> =
         HashMap::from_iter([(special.first, Known::default())]);
@@ -501,9 +581,13 @@ fn analyze<'a>(
                 known.execute(&facts, &special.extents, it);
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
-                    && let Some(most) = known.most(&facts, &special.extents, register)
+                    && let Some(most) = known.most(&facts, &special.extents, register, Limits::All)
                 {
                     found.small.push((register, most));
+                    let reached = Limits::Reached;
+                    if let Some(most) = known.most(&facts, &special.extents, register, reached) {
+                        found.limited.insert(register, most);
+                    }
                 }
             } else {
                 instructions(statement, &mut |it| {
@@ -1390,12 +1474,13 @@ impl<'a> Known<'a> {
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         register: &'a str,
+        limits: Limits,
     ) -> Option<Polynomial<'a>> {
         let value = self.values.get(register)?;
         if extents.contains(register) || value.polynomial.as_sum().is_some() {
             return None;
         }
-        let (most, _) = self.below(facts, extents, &value.polynomial, Limits::All)?;
+        let (most, _) = self.below(facts, extents, &value.polynomial, limits)?;
         let hypothesis = value.hypothesis.as_ref();
         hypothesis
             .is_none_or(|it| it.is_within(&most))

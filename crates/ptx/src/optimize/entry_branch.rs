@@ -12,7 +12,7 @@ use super::loops;
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::{Literal, literal};
-use crate::{Guard, Statement};
+use crate::{Guard, Operand, Statement, Type};
 
 /// The maximum number of instructions of the copy, without those at the entry. Other warps hide the
 /// latencies of more, and ptxas computes the test of longer kernels in uniform registers, but not
@@ -116,6 +116,57 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spe
     };
     graph.blocks[entry].end = End::Branch(Guard::new(likely), false, at, other);
     graph.remove_unreachable();
+}
+
+/// Combines the branches at the start of an entry that only return, as in a kernel that compares each
+/// of its coordinates with an extent.
+pub(super) fn combine_returns<'a>(graph: &mut Graph<'a>, names: &'a Names) {
+    let Some(&entry) = graph.order.first() else {
+        return;
+    };
+    loop {
+        graph.absorb(entry);
+        let Some((first, next, returned)) = returning(graph, entry) else {
+            return;
+        };
+        let movable = |statement: &Statement<'a>| match statement {
+            Statement::Instruction(it) => {
+                let mut keeps_first = true;
+                results(it, &mut |name| keeps_first &= name != first.0);
+                keeps_first && is_fast(it)
+            }
+            Statement::Loc(_) => true,
+            _ => false,
+        };
+        let is_part = next != entry && graph.predecessors()[next] == [entry];
+        if !is_part || !graph.blocks[next].body.iter().all(movable) {
+            return;
+        }
+        let Some((second, after, _)) = returning(graph, next) else {
+            return;
+        };
+        let mut body = std::mem::take(&mut graph.blocks[entry].body);
+        body.append(&mut graph.blocks[next].body);
+        let [first, second] = [first, second].map(|it| literal(graph, names, &mut body, it));
+        let operands = [first, second].map(Operand::Name);
+        let either = graph.emit(names, &mut body, Type::Pred, "or", &["pred"], operands);
+        graph.blocks[entry].body = body;
+        graph.blocks[entry].end = End::Branch(Guard::new(either), false, returned, after);
+        graph.remove_unreachable();
+    }
+}
+
+/// Returns the condition under which a block only returns, the block after it otherwise, and that
+/// which returns.
+fn returning<'a>(graph: &Graph<'a>, id: Id) -> Option<(Literal<'a>, Id, Id)> {
+    let End::Branch(guard, _, to, otherwise) = graph.blocks[id].end else {
+        return None;
+    };
+    match (graph.only_leaves(to), graph.only_leaves(otherwise)) {
+        (true, false) => Some(((guard.register, !guard.negated), otherwise, to)),
+        (false, true) => Some(((guard.register, guard.negated), to, otherwise)),
+        _ => None,
+    }
 }
 
 /// Returns whether the copy has few instructions, no loops, and no operations among threads: ptxas

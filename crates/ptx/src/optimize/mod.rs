@@ -107,6 +107,9 @@ const COMPUTATION: usize = 50;
 /// exponentials per word.
 const MULTIPLICATION: usize = 8;
 
+/// The maximum number of products of which each is a factor of the next one.
+const NESTED_PRODUCTS: usize = 2;
+
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -271,6 +274,17 @@ fn optimize_function<'a>(
         // Launches with a partial last row run the original.
         slow.clear();
     }
+    if let Some(special) = &mut special
+        && kernels.ordinary_entries
+    {
+        // The factors of some products are small because others are.
+        for _ in 0..NESTED_PRODUCTS {
+            if !bounds::limit_products(&mut graph, names, special, function) {
+                break;
+            }
+            slow.clear();
+        }
+    }
     if function.entry {
         changed += whole_warps::version(&mut graph, names, &mut slow);
     }
@@ -306,8 +320,9 @@ fn optimize_function<'a>(
             early_loads::start(&mut graph, names, &special, slices);
         }
         early_loads::start_before_checks(&mut graph, names, &special, slices);
-        if original.is_none() {
-            entry_branch::combine(&mut graph, names, &special);
+        match original {
+            None => entry_branch::combine(&mut graph, names, &special),
+            Some(_) => entry_branch::combine_returns(&mut graph, names),
         }
     } else if function.entry
         && let Some(whole) = whole::whole(&mut graph, names)

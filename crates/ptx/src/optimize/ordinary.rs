@@ -5,7 +5,7 @@
 //! evaluate it before the launch: `cust` does, and launches the entry `NAME$ordinary` if the
 //! condition holds, which has no test and no original body.
 
-use super::flow::{End, Graph};
+use super::flow::{End, Graph, Id};
 use super::liveness;
 use super::names::Names;
 use super::specialize::{GENERAL, Special};
@@ -20,24 +20,9 @@ pub(super) fn split<'a>(
     special: &Special<'a>,
     kernel: &Function<'a>,
 ) -> Option<(Graph<'a>, Condition)> {
-    let &entry = graph.order.first()?;
-    let End::Branch(passes, _, first, general) = graph.blocks[entry].end else {
-        return None;
-    };
-    if (first, general) != (special.first, special.general) || passes.negated {
-        return None;
-    }
-    let mut conditions = vec![passes.register];
-    let start = match graph.blocks[first].end {
-        End::Jump(start, _) => start,
-        End::Branch(passes, _, start, to) if to == general && !passes.negated => {
-            conditions.push(passes.register);
-            start
-        }
-        _ => return None,
-    };
-    let [one, other] = [entry, first].map(|id| &graph.blocks[id].body);
-    let condition = Condition::of(kernel, one.iter().chain(other), &conditions)?;
+    let (entry, first) = (*graph.order.first()?, special.first);
+    let (start, condition) = condition(graph, special, kernel)?;
+    let general = special.general;
 
     let mut original = graph.clone();
     original.blocks[entry].body.clear();
@@ -60,6 +45,34 @@ pub(super) fn split<'a>(
     liveness::remove_dead(graph, &blocks);
     graph.remove_unused_variables();
     Some((original, condition))
+}
+
+/// Returns the first block of the copy and the condition for it, or `None` if the test cannot be
+/// evaluated by the host.
+pub(super) fn condition<'a>(
+    graph: &Graph<'a>,
+    special: &Special<'a>,
+    kernel: &Function<'a>,
+) -> Option<(Id, Condition)> {
+    let &entry = graph.order.first()?;
+    let End::Branch(passes, _, first, general) = graph.blocks[entry].end else {
+        return None;
+    };
+    if (first, general) != (special.first, special.general) || passes.negated {
+        return None;
+    }
+    let mut conditions = vec![passes.register];
+    let start = match graph.blocks[first].end {
+        End::Jump(start, _) => start,
+        End::Branch(passes, _, start, to) if to == general && !passes.negated => {
+            conditions.push(passes.register);
+            start
+        }
+        _ => return None,
+    };
+    let [one, other] = [entry, first].map(|id| &graph.blocks[id].body);
+    let condition = Condition::of(kernel, one.iter().chain(other), &conditions)?;
+    Some((start, condition))
 }
 
 /// Returns the variable with the condition of a kernel.

@@ -9,6 +9,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Graph, Id};
+use super::instructions::is_parameter;
 use super::narrow::Range;
 use super::specialize::{BOUND, Test, block_width};
 use super::version::number;
@@ -226,6 +227,18 @@ impl<'k, 'a> Bounds<'k, 'a> {
                 let (a, b) = (self.operand(test, a, depth)?, self.operand(test, b, depth)?);
                 Some(self.sum(test, a, b))
             }
+            ("sub", ["s32" | "u32" | "s64" | "u64"], [a, Operand::Name(multiple)]) => {
+                let divisor = self.divisor(a, multiple)?;
+                // As small numbers, both are what the division used.
+                let bounds = [a, &divisor].map(|it| self.operand(test, it, depth));
+                let [Some(dividend), Some(divisor_bound)] = bounds else {
+                    return None;
+                };
+                match self.is_at_least(test, &divisor, 1, depth) {
+                    true => Some(divisor_bound),
+                    false => Some(dividend),
+                }
+            }
             // A part of an index may be negative before it is clamped.
             ("max", [ty @ ("s32" | "s64")], [Operand::Name(a), Operand::Integer(least)])
                 if least.bits < BOUND =>
@@ -272,12 +285,38 @@ impl<'k, 'a> Bounds<'k, 'a> {
             }
             ("cvt", ["u16", "u32" | "u64"], [from]) => self.operand(test, from, depth),
             // The quotient of a division by a constant.
-            ("shr", ["u32"], [a, Operand::Integer(by)]) if (3..32).contains(&by.bits) => {
-                let bound = self.operand(test, a, depth);
-                Some(bound.unwrap_or(Bound::Number(u64::from(u32::MAX) >> by.bits)))
+            ("shr", ["u32" | "u64"], [a, Operand::Integer(by)]) if by.bits < 32 => {
+                match self.operand(test, a, depth) {
+                    Some(Bound::Number(value)) => Some(Bound::Number(value >> by.bits)),
+                    Some(Bound::Register(register, most)) => {
+                        let operands = [Operand::Name(register), number(by.bits)];
+                        let value = test.emit(Type::B64, "shr", &["u64"], operands);
+                        Some(Bound::Register(value, most >> by.bits))
+                    }
+                    None if it.modifiers == ["u32"] && by.bits > 2 => {
+                        Some(Bound::Number(u64::from(u32::MAX) >> by.bits))
+                    }
+                    None => None,
+                }
+            }
+            ("div", ["u32" | "u64"], [a, divisor]) => {
+                let a = self.operand(test, a, depth)?;
+                let Operand::Name(divisor) = self.original(divisor) else {
+                    return Some(a);
+                };
+                // An upper bound of the divisor would not do, but that of a parameter is its value.
+                let is_exact = self.single.get(divisor).is_some_and(is_parameter);
+                let divisor = Operand::Name(divisor);
+                if !is_exact || !self.is_at_least(test, &divisor, 1, depth) {
+                    return Some(a);
+                }
+                let divisor = self.operand(test, &divisor, depth)?;
+                let operands = [a.operand(), divisor.operand()];
+                let value = test.emit(Type::B64, "div", &["u64"], operands);
+                Some(Bound::Register(value, a.most()))
             }
             ("shr", ["u32" | "u64"], [a, _])
-            | ("div" | "rem", ["u32" | "u64"], [a, _])
+            | ("rem", ["u32" | "u64"], [a, _])
             | ("mul", ["hi", "u32" | "u64"], [a, Operand::Integer(_)]) => {
                 self.operand(test, a, depth)
             }
@@ -302,6 +341,53 @@ impl<'k, 'a> Bounds<'k, 'a> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the divisor if a register holds the quotient of a number times the divisor. The
+    /// difference of both is the remainder.
+    fn divisor(&self, dividend: &Operand<'a>, multiple: &'a str) -> Option<Operand<'a>> {
+        let product = self.single.get(multiple)?;
+        let ("mul", Some(&"lo"), None) = (product.opcode, product.modifiers.first(), product.guard)
+        else {
+            return None;
+        };
+        let [_, a, b] = &product.operands[..] else {
+            return None;
+        };
+        [(a, b), (b, a)]
+            .into_iter()
+            .find_map(|(quotient, divisor)| {
+                let Operand::Name(quotient) = self.original(quotient) else {
+                    return None;
+                };
+                let division = self.single.get(quotient)?;
+                let ("div", ["u32" | "u64"]) = (division.opcode, &division.modifiers[..]) else {
+                    return None;
+                };
+                let same =
+                    |a: &Operand<'a>, b: &Operand<'a>| match [a, b].map(|it| self.original(it)) {
+                        [Operand::Name(a), Operand::Name(b)] => a == b,
+                        _ => false,
+                    };
+                let is_quotient = division.guard.is_none()
+                    && same(&division.operands[1], dividend)
+                    && same(&division.operands[2], divisor);
+                is_quotient.then(|| self.original(divisor))
+            })
+    }
+
+    /// Returns the operand that a register has the value of, if that is a small number.
+    fn original(&self, operand: &Operand<'a>) -> Operand<'a> {
+        let mut operand = operand.clone();
+        while let Operand::Name(name) = operand
+            && let Some(it) = self.single.get(name)
+            && it.guard.is_none()
+            && let ("mov", [_]) | ("cvt", ["u64", "u32"] | ["u32", "u64"]) =
+                (it.opcode, &it.modifiers[..])
+        {
+            operand = it.operands[1].clone();
+        }
+        operand
     }
 
     /// Returns whether an integer is not below a small number.

@@ -786,7 +786,7 @@ impl<'g, 'a> Test<'g, 'a> {
     }
 
     /// Adds a condition.
-    fn demand(&mut self, relation: &'a str, ty: &'a str, operands: [Operand<'a>; 2]) {
+    pub fn demand(&mut self, relation: &'a str, ty: &'a str, operands: [Operand<'a>; 2]) {
         let passes = self.emit(Type::Pred, "setp", &[relation, ty], operands);
         self.condition = Some(match self.condition {
             None => passes,
@@ -971,7 +971,7 @@ impl<'g, 'a> Test<'g, 'a> {
     }
 
     /// Returns a sum of products of extents, which is exact if the demands are met.
-    fn sum(&mut self, sum: &BTreeMap<Vec<&'a str>, i64>) -> Option<Operand<'a>> {
+    pub fn sum(&mut self, sum: &BTreeMap<Vec<&'a str>, i64>) -> Option<Operand<'a>> {
         let mut counts: BTreeMap<&'a str, usize> = BTreeMap::new();
         for product in sum.keys() {
             let factors: BTreeSet<&'a str> = product.iter().copied().collect();
