@@ -257,3 +257,92 @@ fn products_of_coordinates_fit_in_ordinary_launches() {
         4 * count
     );
 }
+
+/// Returns the PTX of a kernel that computes an index in a loop, which ordinary launches do not have.
+fn looping(index: &str) -> String {
+    let body = format!(
+        "
+        .reg .b32 %threads, %thread, %blocks, %value;
+        .reg .b64 %from, %width, %height, %count, %first, %block, %own, %i, %next, %step, %y, %index,
+            %offset, %at;
+        ld.param.u64 %from, [k_param_0];
+        ld.param.u64 %width, [k_param_1];
+        ld.param.u64 %height, [k_param_2];
+        ld.param.u64 %count, [k_param_3];
+        mov.u32 %threads, %ctaid.x;
+        mul.wide.u32 %block, %threads, 256;
+        mov.u32 %thread, %tid.x;
+        cvt.u64.u32 %own, %thread;
+        or.b64 %first, %block, %own;
+        mov.u32 %blocks, %nctaid.x;
+        mul.wide.u32 %step, %blocks, 256;
+        setp.ge.u64 %p0, %first, %count;
+        @%p0 bra $end;
+        mov.u64 %i, %first;
+    $loop:
+        {index}
+        st.global.u64 [%from+8], %index;
+        setp.ge.u64 %p2, %index, 2;
+        @%p2 bra $next;
+        shl.b64 %offset, %index, 2;
+        add.s64 %at, %from, %offset;
+        ld.global.u32 %value, [%at];
+        st.global.u32 [%from+16], %value;
+    $next:
+        add.s64 %next, %i, %step;
+        setp.lt.u64 %p3, %next, %count;
+        mov.u64 %i, %next;
+        @%p3 bra $loop;
+    $end:
+        ret;"
+    );
+    let params = ".param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
+                  .param .u64 k_param_3";
+    let text = module("", params, &body).replace(") {", ") .reqntid 256, 1, 1 {");
+    let [sizes, partitions] = [&[1, 2][..], &[3]].map(|indices| {
+        let parameter = |&index: &usize| ptx::Parameter {
+            kernel: "k".to_owned(),
+            index,
+        };
+        indices.iter().map(parameter).collect::<Vec<_>>()
+    });
+    let purpose = ptx::Purpose::Speed(ptx::Kernels {
+        sizes: &sizes,
+        partitions: &partitions,
+        ordinary_entries: true,
+        ..ptx::Kernels::default()
+    });
+    let fast = ptx::finish(&text, &[], purpose, &ptx::stack::Options::default());
+    let fast = fast.unwrap().text;
+    let start = fast.find(".entry k$ordinary").unwrap();
+    assert!(!fast[start..].contains("mul.lo.s64"), "{fast}");
+    fast
+}
+
+#[test]
+fn products_of_the_only_iteration_fit_in_ordinary_launches() {
+    // The limit of a factor is a comparison.
+    let compared = "
+        ld.global.u64 %y, [%from];
+        setp.ge.u64 %p1, %y, %height;
+        @%p1 bra $next;
+        mul.lo.s64 %index, %y, %width;";
+    let device = Device::new(&looping(compared));
+    let run = |y: u64, width: u64, height: u64| {
+        let from = device.upload(&[y, 0, 0]);
+        let params = Params::new().u64(from).u64(width).u64(height).u64(1);
+        let config = LaunchConfig {
+            grid: [1, 1, 1],
+            block: [256, 1, 1],
+            params: params.bytes(),
+            ..device.config.clone()
+        };
+        let entry = device.entry("k", &config);
+        let is_ordinary = entry != device.program.kernel("k").unwrap();
+        launch(&device.program, entry, &config).unwrap();
+        (is_ordinary, device.download::<u64>(from, 3)[1])
+    };
+    assert_eq!(run(5, 7, 9), (true, 35));
+    let large = 1 << 25;
+    assert_eq!(run(large, large, 2 * large), (false, 1 << 50));
+}
