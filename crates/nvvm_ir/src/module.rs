@@ -601,6 +601,18 @@ impl Module {
         }
     }
 
+    /// Replaces a target of a block's terminator.
+    pub(crate) fn replace_successor(&mut self, block: Block, old: Block, new: Block) {
+        let terminator = self.terminator(block);
+        if let Some(data) = terminator.and_then(|inst| self.inst_mut(inst)) {
+            data.kind.for_each_successor_mut(|to| {
+                if *to == old {
+                    *to = new;
+                }
+            });
+        }
+    }
+
     /// Appends an instruction to a block without checking it; see [`crate::Builder`].
     pub(crate) fn push_inst(
         &mut self,

@@ -523,12 +523,8 @@ fn finished(text: &str) -> (String, String) {
         length: pointer + 1,
         element: 4,
     });
-    let sizes: Vec<ptx::Parameter> = (7..PARAMS.len())
-        .map(|index| ptx::Parameter {
-            kernel: "k".to_owned(),
-            index,
-        })
-        .collect();
+    let sizes: Vec<usize> = (7..PARAMS.len()).collect();
+    let sizes = common::parameters(&sizes);
     let options = stack::Options::default();
     let finish = |purpose| ptx::finish(text, &[], purpose, &options).unwrap().text;
     (

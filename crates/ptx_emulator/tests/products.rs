@@ -299,13 +299,7 @@ fn looping(index: &str) -> String {
     let params = ".param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
                   .param .u64 k_param_3";
     let text = module("", params, &body).replace(") {", ") .reqntid 256, 1, 1 {");
-    let [sizes, partitions] = [&[1, 2][..], &[3]].map(|indices| {
-        let parameter = |&index: &usize| ptx::Parameter {
-            kernel: "k".to_owned(),
-            index,
-        };
-        indices.iter().map(parameter).collect::<Vec<_>>()
-    });
+    let [sizes, partitions] = [&[1, 2][..], &[3]].map(common::parameters);
     let purpose = ptx::Purpose::Speed(ptx::Kernels {
         sizes: &sizes,
         partitions: &partitions,

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::load_elements::split_address;
-use super::unroll_array_loops::replace_successor;
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
 use crate::inst::{Callee, InstKind};
@@ -128,7 +127,7 @@ impl Chosen {
         let mut incoming: HashMap<Value, Vec<(Value, Block)>> = HashMap::new();
         for from in predecessors {
             let copy = module.add_block(func, "separate");
-            replace_successor(module, from, block, copy);
+            module.replace_successor(from, block, copy);
             let mut values: HashMap<Value, Value> = HashMap::new();
             for &inst in &head {
                 let ty = module.ty(inst);

@@ -92,12 +92,5 @@ fn copy_for(module: &mut Module, func: Func, block: Block, from: Block) {
         let new = module.push_inst(copy, ty, kind, data.loc);
         values.insert(inst, new);
     }
-    let terminator = module.terminator(from);
-    if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
-        data.kind.for_each_successor_mut(|to| {
-            if *to == block {
-                *to = copy;
-            }
-        });
-    }
+    module.replace_successor(from, block, copy);
 }

@@ -106,14 +106,7 @@ impl Selects {
         let loc = computed.first().and_then(|&inst| module.inst(inst)?.loc);
         let new = module.add_block(func, "selected");
         for &from in &from {
-            let terminator = module.terminator(from);
-            if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
-                data.kind.for_each_successor_mut(|to| {
-                    if *to == block {
-                        *to = new;
-                    }
-                });
-            }
+            module.replace_successor(from, block, new);
         }
         // The values of the block's instructions in the new one.
         let mut values: HashMap<Value, Value> = HashMap::new();

@@ -41,16 +41,10 @@ fn unite(module: &mut Module, func: Func, header: Block, latches: &[Block]) {
     let mut loc = None;
     let mut is_rolled = false;
     for &block in latches {
-        let terminator = module.terminator(block);
+        let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
+        loc = loc.or(terminator.and_then(|data| data.loc));
         is_rolled |= std::mem::take(&mut module.block_mut(block).no_unroll);
-        if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
-            loc = loc.or(data.loc);
-            data.kind.for_each_successor_mut(|to| {
-                if *to == header {
-                    *to = latch;
-                }
-            });
-        }
+        module.replace_successor(block, header, latch);
     }
     module.block_mut(latch).no_unroll = is_rolled;
     for inst in module.block(header).insts.clone() {

@@ -438,7 +438,7 @@ impl Unrolled {
         }
         // Only now, since the first iteration is the one that is copied.
         for ((latch, header), next) in back {
-            replace_successor(module, latch, header, next);
+            module.replace_successor(latch, header, next);
         }
         module.retain_incoming(header, |from| from != last);
         counted.fold(module);
@@ -557,17 +557,6 @@ fn end_before(module: &mut Module, inst: Value) {
     insts.truncate(at.unwrap_or(insts.len()));
     let void = module.types.void();
     module.push_inst(block, void, InstKind::Unreachable, None);
-}
-
-pub(super) fn replace_successor(module: &mut Module, block: Block, old: Block, new: Block) {
-    let terminator = module.terminator(block);
-    if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
-        data.kind.for_each_successor_mut(|to| {
-            if *to == old {
-                *to = new;
-            }
-        });
-    }
 }
 
 /// Gives the phis of a block the values for the copy of a predecessor, if it is still one.

@@ -240,12 +240,7 @@ pub fn before_and_after(text: &str, slices: &[(usize, u64)], sizes: &[usize]) ->
             element,
         })
         .collect();
-    let sizes: Vec<Parameter> = (sizes.iter())
-        .map(|&index| Parameter {
-            kernel: "k".to_owned(),
-            index,
-        })
-        .collect();
+    let sizes = parameters(sizes);
     let kernels = Kernels {
         slices: &slices,
         sizes: &sizes,
@@ -255,6 +250,15 @@ pub fn before_and_after(text: &str, slices: &[(usize, u64)], sizes: &[usize]) ->
     let options = stack::Options::default();
     [Purpose::Plain, Purpose::Speed(kernels)]
         .map(|purpose| ptx::finish(text, &[], purpose, &options).unwrap().text)
+}
+
+/// Returns the parameters of the kernel `k` with these indices.
+pub fn parameters(indices: &[usize]) -> Vec<Parameter> {
+    let parameter = |&index: &usize| Parameter {
+        kernel: "k".to_owned(),
+        index,
+    };
+    indices.iter().map(parameter).collect()
 }
 
 /// Returns whether the kernels of a random module get entries for ordinary launches: those of half
