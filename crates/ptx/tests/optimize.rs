@@ -3608,3 +3608,66 @@ fn branches_that_return_are_combined() {
         2
     );
 }
+
+#[test]
+fn neighboring_accesses_become_vectors() {
+    let before = "
+        .reg .b64 %from, %out, %at, %own;
+        .reg .b16 %b<9>;
+        .reg .b32 %w<9>;
+        .reg .f32 %f<9>;
+        cvta.to.global.u64 %from, %b;
+        cvta.to.global.u64 %out, %to;";
+    let entry = |size: u32, accesses: &str| {
+        let element = format!(
+            "mul.lo.s64 %d6, %i, {size};
+            add.s64 %at, %from, %d6;
+            add.s64 %own, %out, %d6;
+            add.s64 %own, %own, %a;
+            add.s64 %own, %own, %count;
+            {accesses}"
+        );
+        ordinary_entry(before, &element)
+    };
+    let loads = "ld.global.nc.f32 %f0, [%at]; ld.global.nc.f32 %f1, [%at+4];
+        ld.global.nc.u32 %w2, [%at+8]; ld.global.nc.f32 %f3, [%at+12];";
+    let store = "st.global.f32 [%own], %f0;";
+    // Registers of different types are loaded as bits.
+    let four = entry(16, &format!("{loads} {store}"));
+    assert!(four.contains("ld.global.nc.v4.b32"), "{four}");
+    // Half of a vector, at any element.
+    let two = entry(8, &format!("{loads} {store}"));
+    assert!(two.matches("ld.global.nc.v2.b32").count() == 2, "{two}");
+    assert!(!entry(12, &format!("{loads} {store}")).contains(".v2."));
+    // The other pair is not aligned.
+    let shifted = "ld.global.nc.f32 %f0, [%at+4]; ld.global.nc.f32 %f1, [%at+8];";
+    assert!(!entry(16, &format!("{shifted} {store}")).contains(".v2."));
+    let bytes = |between: &str| {
+        entry(
+            4,
+            &format!(
+                "ld.global.u8 %b0, [%at]; ld.global.u8 %b1, [%at+1]; {between}
+                ld.global.u8 %b2, [%at+2]; ld.global.u8 %b3, [%at+3];
+                st.global.u8 [%own], %b0; st.global.u8 [%own+1], %b2;"
+            ),
+        )
+    };
+    assert!(bytes("").contains("ld.global.v4.u8"));
+    assert!(bytes("ld.global.u32 %w0, [%at];").contains("ld.global.v4.u8"));
+    // These may change what is loaded.
+    for between in [
+        "st.global.u8 [%own+2], %b0;",
+        "membar.gl;",
+        "mov.u16 %b2, 1; st.global.u16 [%own+4], %b2;",
+        "add.s64 %at, %at, 4;",
+    ] {
+        let text = bytes(between);
+        assert!(!text.contains(".v4."), "{text}");
+    }
+    // The address of these depends on numbers that need not be multiples.
+    let stores = "st.global.u32 [%own], %w0; st.global.u32 [%own+4], %w1;";
+    assert!(!entry(16, stores).contains(".v2."));
+    let stores = "add.s64 %own, %out, %d6;
+        st.global.u32 [%own], %w0; add.s32 %w1, %w0, %w2; st.global.u32 [%own+4], %w1;";
+    assert!(entry(16, stores).contains("st.global.v2.b32"));
+}

@@ -325,7 +325,7 @@ pub(super) fn prove<'a>(
 }
 
 /// Adds a condition to the kernel's test, unless that is not followed by the copy.
-fn extend_test<'a>(
+pub(super) fn extend_test<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     special: &Special<'a>,

@@ -49,6 +49,7 @@ mod switches;
 mod threading;
 mod to_panics;
 mod unroll;
+mod vectors;
 mod version;
 mod weaker;
 mod whole;
@@ -313,6 +314,7 @@ fn optimize_function<'a>(
             && !kernels.without_spills.contains(&function.name);
         to_panics::sink(&mut graph, &special);
         if kernels.ordinary_entries {
+            vectors::combine(&mut graph, names, &special, function);
             original = ordinary::split(&mut graph, names, &special, function);
         }
         if original.is_none() {

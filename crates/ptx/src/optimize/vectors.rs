@@ -1,0 +1,563 @@
+//! Combines accesses to neighboring elements into vector accesses.
+//!
+//! The alignment of `[u8; 4]` or of a structure of four floats is that of an element, so libnvvm
+//! accesses the elements one by one. But memory that the host allocates is aligned to 256 bytes, and
+//! few programs pass a slice that starts in the middle of a vector. So this pass assumes in the copy
+//! that `specialize` makes that pointers among the parameters are aligned, and adds this to the
+//! copy's test for the pointers of the accesses that it combines.
+
+use crate::hash::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bounds::extend_test;
+use super::flow::{Graph, Id};
+use super::instructions::{is_parameter, is_pure, results, sources};
+use super::names::Names;
+use super::specialize::{Special, Test, single_definitions};
+use super::version::number;
+use super::{bytes_of, ordinary, writes};
+use crate::rewrite::instruction;
+use crate::{Base, Function, Instruction, Operand, Statement, Type};
+
+/// The binary logarithm of the size of the largest vector in bytes.
+const LARGEST: u32 = 4;
+
+/// The low bits of a number that are known: the number is `rest` modulo two to the power of `bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Low {
+    bits: u32,
+    rest: u64,
+}
+
+impl Low {
+    fn new(bits: u32, value: u64) -> Low {
+        let bits = bits.min(LARGEST);
+        let rest = value & ((1 << bits) - 1);
+        Low { bits, rest }
+    }
+
+    fn constant(value: u64) -> Low {
+        Low::new(LARGEST, value)
+    }
+
+    /// Returns what is known of a number that is one of both.
+    fn join(self, other: Low) -> Low {
+        let same = (self.rest ^ other.rest).trailing_zeros();
+        Low::new(self.bits.min(other.bits).min(same), self.rest)
+    }
+
+    fn plus(self, other: Low) -> Low {
+        Low::new(
+            self.bits.min(other.bits),
+            self.rest.wrapping_add(other.rest),
+        )
+    }
+
+    fn minus(self, other: Low) -> Low {
+        Low::new(
+            self.bits.min(other.bits),
+            self.rest.wrapping_sub(other.rest),
+        )
+    }
+
+    fn times(self, other: Low) -> Low {
+        // The unknown bits of a factor are shifted by the zeros of the other one.
+        let bits = (self.bits + other.zeros()).min(other.bits + self.zeros());
+        Low::new(bits, self.rest.wrapping_mul(other.rest))
+    }
+
+    fn shifted(self, distance: u64) -> Low {
+        match distance {
+            0..32 => Low::new(self.bits + distance as u32, self.rest << distance),
+            _ => Low::constant(0),
+        }
+    }
+
+    fn and(self, other: Low) -> Low {
+        let bits = self.bits.min(other.bits);
+        Low::new(
+            bits.max(self.zeros()).max(other.zeros()),
+            self.rest & other.rest,
+        )
+    }
+
+    fn or(self, other: Low) -> Low {
+        Low::new(self.bits.min(other.bits), self.rest | other.rest)
+    }
+
+    /// Returns the number of low bits that are zero.
+    fn zeros(self) -> u32 {
+        self.rest.trailing_zeros().min(self.bits)
+    }
+}
+
+/// The low bits of registers.
+struct Lows<'a> {
+    known: HashMap<&'a str, Low>,
+    /// The pointers among the parameters, which are assumed to be aligned.
+    pointers: HashSet<&'a str>,
+    /// The instructions that write each register.
+    definitions: HashMap<&'a str, Vec<Instruction<'a>>>,
+}
+
+impl<'a> Lows<'a> {
+    fn new(graph: &Graph<'a>) -> Lows<'a> {
+        let mut order = Vec::new();
+        let mut definitions: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
+        graph.visit(graph.order.iter().copied(), &mut |it| {
+            results(it, &mut |result| {
+                let all = definitions.entry(result).or_default();
+                if all.is_empty() {
+                    order.push(result);
+                }
+                all.push(it.clone());
+            });
+        });
+        let mut pointers = HashSet::default();
+        graph.visit(graph.order.iter().copied(), &mut |it| {
+            if let ("cvta", ["to", "global", _], [_, Operand::Name(pointer)]) =
+                (it.opcode, &it.modifiers[..], &it.operands[..])
+                && let Some([definition]) = definitions.get(pointer).map(|all| &all[..])
+                && is_parameter(definition)
+                && definition.guard.is_none()
+                && matches!(definition.operands[0], Operand::Name(_))
+            {
+                pointers.insert(*pointer);
+            }
+        });
+        let mut lows = Lows {
+            known: HashMap::default(),
+            pointers,
+            definitions,
+        };
+        // Registers start without a value, and only lose known bits.
+        loop {
+            let mut changed = false;
+            for &name in &order {
+                let all = &lows.definitions[name];
+                let values = all.iter().filter_map(|it| lows.result(name, it));
+                if let Some(value) = values.reduce(Low::join) {
+                    changed |= lows.known.insert(name, value) != Some(value);
+                }
+            }
+            if !changed {
+                return lows;
+            }
+        }
+    }
+
+    /// Returns the low bits of an operand, or `None` if it has no value yet.
+    fn of(&self, operand: &Operand<'a>) -> Option<Low> {
+        match operand {
+            Operand::Integer(value) => Some(Low::constant(value.bits)),
+            Operand::Name(name) if self.definitions.contains_key(name) => {
+                self.known.get(name).copied()
+            }
+            _ => Some(Low::new(0, 0)),
+        }
+    }
+
+    /// Returns the low bits of a register after an instruction that writes it, or `None` if an
+    /// operand has no value yet.
+    fn result(&self, register: &'a str, it: &Instruction<'a>) -> Option<Low> {
+        if self.pointers.contains(register) {
+            return Some(Low::constant(0));
+        }
+        let mut values = Vec::new();
+        for operand in low_sources(it) {
+            values.push(self.of(operand)?);
+        }
+        Some(match (it.opcode, &values[..]) {
+            ("add", &[a, b]) => a.plus(b),
+            ("sub", &[a, b]) => a.minus(b),
+            ("mul", &[a, b]) => a.times(b),
+            ("mad", &[a, b, c]) => a.times(b).plus(c),
+            ("and", &[a, b]) => a.and(b),
+            ("or", &[a, b]) => a.or(b),
+            ("shl", &[a]) => match &it.operands[2] {
+                Operand::Integer(distance) => a.shifted(distance.bits),
+                _ => Low::new(0, 0),
+            },
+            (_, &[a, b]) => a.join(b),
+            (_, &[a]) => a,
+            _ => Low::new(0, 0),
+        })
+    }
+
+    /// Returns the pointers among the parameters that a register is computed from.
+    fn pointers_of(&self, register: &'a str) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut seen = HashSet::from_iter([register]);
+        let mut left = vec![register];
+        while let Some(name) = left.pop() {
+            if self.pointers.contains(name) {
+                found.insert(name);
+                continue;
+            }
+            for it in self.definitions.get(name).into_iter().flatten() {
+                for operand in low_sources(it) {
+                    if let &Operand::Name(name) = operand
+                        && seen.insert(name)
+                    {
+                        left.push(name);
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Returns the operands that the low bits of an instruction's result depend on, if they only depend
+/// on the low bits of these.
+fn low_sources<'s, 'a>(it: &'s Instruction<'a>) -> &'s [Operand<'a>] {
+    let is_integer = |name: &&str| {
+        let ty = Type::from_name(name);
+        ty.is_some_and(|ty| {
+            use Type::*;
+            matches!(
+                ty,
+                B16 | B32 | B64 | U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64
+            )
+        })
+    };
+    let [Operand::Name(_), operands @ ..] = &it.operands[..] else {
+        return &[];
+    };
+    if !is_pure(it) {
+        return &[];
+    }
+    match (it.opcode, &it.modifiers[..], operands) {
+        ("cvt", [to, from], [_]) if is_integer(to) && is_integer(from) => operands,
+        ("cvta", ["to", "global", _], [_]) => operands,
+        ("mul", ["lo" | "wide", ty], [_, _]) | ("mad", ["lo" | "wide", ty], [_, _, _])
+            if is_integer(ty) =>
+        {
+            operands
+        }
+        ("mov", [ty], [_]) | ("add" | "sub" | "and" | "or" | "min" | "max", [ty], [_, _])
+            if is_integer(ty) =>
+        {
+            operands
+        }
+        ("shl", [ty], [value, _]) if is_integer(ty) => std::slice::from_ref(value),
+        ("selp", [ty], [_, _, _]) if is_integer(ty) => &operands[..2],
+        _ => &[],
+    }
+}
+
+/// An access to global memory, at a register plus an offset.
+#[derive(Clone)]
+struct Access<'a> {
+    /// The place in the block.
+    at: usize,
+    base: &'a str,
+    offset: i64,
+    bytes: i64,
+    /// The registers that are loaded or stored.
+    values: Vec<Operand<'a>>,
+    /// The opcode and the modifiers of a vector access.
+    kind: (&'a str, Vec<&'a str>),
+}
+
+impl<'a> Access<'a> {
+    fn of(graph: &Graph<'a>, at: usize, it: &Instruction<'a>) -> Option<Access<'a>> {
+        let (address, value) = match (it.opcode, it.guard, &it.operands[..]) {
+            ("ld", None, [value, address]) | ("st", None, [address, value]) => (address, value),
+            _ => return None,
+        };
+        let &Operand::Address(Base::Name(base), offset) = address else {
+            return None;
+        };
+        // An access with an order, or with a cache hint, has more modifiers.
+        let mut kind = match (it.opcode, &it.modifiers[..]) {
+            ("ld", ["global", "nc", ..]) => vec!["global", "nc"],
+            (_, ["global", ..]) => vec!["global"],
+            _ => return None,
+        };
+        let rest = &it.modifiers[kind.len()..];
+        let (values, &name) = match (rest, value) {
+            ([ty], Operand::Name(_)) => (vec![value.clone()], ty),
+            (["v2", ty], Operand::Vector(values)) => (values.clone(), ty),
+            _ => return None,
+        };
+        let bits = Type::from_name(name)?.bits();
+        graph.type_of(base)?;
+        let is_whole = |value: &Operand<'a>| match value {
+            Operand::Name(name) => graph.type_of(name).is_some_and(|ty| ty.bits() == bits),
+            _ => false,
+        };
+        // Registers of different types can be accessed as one vector of their bits.
+        kind.push(match bits {
+            32 if values.iter().all(is_whole) => "b32",
+            64 if values.iter().all(is_whole) => "b64",
+            _ => name,
+        });
+        Some(Access {
+            at,
+            base,
+            offset,
+            bytes: (bytes_of(it)) as i64,
+            values,
+            kind: (it.opcode, kind),
+        })
+    }
+
+    fn is_load(&self) -> bool {
+        self.kind.0 == "ld"
+    }
+
+    fn registers(&self) -> impl Iterator<Item = &'a str> {
+        self.values.iter().filter_map(|value| match value {
+            Operand::Name(name) => Some(*name),
+            _ => None,
+        })
+    }
+}
+
+/// Combines accesses of the copy, and demands that pointers are aligned. Returns how many vectors
+/// there are.
+pub(super) fn combine<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    kernel: &Function<'a>,
+) -> usize {
+    let cold = graph.cold();
+    let lows = Lows::new(graph);
+    let mut vectors = Vec::new();
+    let mut sizes: BTreeMap<&'a str, i64> = BTreeMap::new();
+    for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
+        for vector in vectors_of(graph, &lows, id) {
+            for pointer in lows.pointers_of(vector[0].base) {
+                let size = sizes.entry(pointer).or_default();
+                *size = vector.iter().map(|it| it.bytes).sum::<i64>().max(*size);
+            }
+            vectors.push((id, vector));
+        }
+    }
+    if vectors.is_empty() || !demand_alignment(graph, names, special, kernel, &sizes) {
+        return 0;
+    }
+    let count = vectors.len();
+    let mut changes: HashMap<Id, Vec<Vec<Access<'a>>>> = HashMap::default();
+    for (id, vector) in vectors {
+        changes.entry(id).or_default().push(vector);
+    }
+    for (id, vectors) in changes {
+        let mut body: Vec<Option<Statement<'a>>> = std::mem::take(&mut graph.blocks[id].body)
+            .into_iter()
+            .map(Some)
+            .collect();
+        for vector in vectors {
+            vector.iter().for_each(|it| body[it.at] = None);
+            let place = place(&vector);
+            body[place] = Some(write(vector));
+        }
+        graph.blocks[id].body = body.into_iter().flatten().collect();
+    }
+    count
+}
+
+/// Demands that pointers among the parameters are multiples of these sizes. Returns `false` if the
+/// host could not evaluate the test then.
+fn demand_alignment<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    kernel: &Function<'a>,
+    sizes: &BTreeMap<&'a str, i64>,
+) -> bool {
+    let single = single_definitions(graph, &graph.cold());
+    let mut test = Test::new(graph, names, &single, &special.extents);
+    let mut low_bits: Option<&'a str> = None;
+    for (&pointer, &size) in sizes {
+        let Some(value) = test.value(pointer) else {
+            return false;
+        };
+        let operands = [Operand::Name(value), number(size as u64 - 1)];
+        let bits = test.emit(Type::B64, "and", &["b64"], operands);
+        low_bits = Some(match low_bits {
+            None => bits,
+            Some(all) => test.emit(Type::B64, "or", &["b64"], [all, bits].map(Operand::Name)),
+        });
+    }
+    if let Some(low_bits) = low_bits {
+        test.demand("eq", "s64", [Operand::Name(low_bits), number(0)]);
+    }
+    let Some(demands) = test.finish() else {
+        return true;
+    };
+    let before = graph.blocks[special.first].clone();
+    if !extend_test(graph, names, special, demands) {
+        return false;
+    }
+    let is_possible = ordinary::condition(graph, special, kernel).is_some();
+    if !is_possible {
+        graph.blocks[special.first] = before;
+    }
+    is_possible
+}
+
+/// Returns the accesses of a block that become vectors, in the order of their addresses.
+fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<'a>>> {
+    let body = &graph.blocks[id].body;
+    let mut groups: Vec<Vec<Access<'a>>> = Vec::new();
+    for (at, statement) in body.iter().enumerate() {
+        let Statement::Instruction(it) = statement else {
+            continue;
+        };
+        let Some(access) = Access::of(graph, at, it) else {
+            continue;
+        };
+        let is_same = |group: &&mut Vec<Access<'a>>| {
+            (group[0].base, &group[0].kind) == (access.base, &access.kind)
+        };
+        match groups.iter_mut().find(is_same) {
+            Some(group) => group.push(access),
+            None => groups.push(vec![access]),
+        }
+    }
+    let mut vectors = Vec::new();
+    for mut group in groups {
+        group.sort_by_key(|it| it.offset);
+        let low = lows.of(&Operand::Name(group[0].base));
+        let Some(low) = low else {
+            continue;
+        };
+        let mut rest = &group[..];
+        while let Some(first) = rest.first() {
+            let address = Low::constant(first.offset as u64).plus(low);
+            let vector = (1..=address.zeros()).rev().find_map(|zeros| {
+                let vector = beginning(rest, 1 << zeros)?;
+                can_be_combined(body, vector).then_some(vector)
+            });
+            match vector {
+                Some(vector) => {
+                    vectors.push(vector.to_vec());
+                    rest = &rest[vector.len()..];
+                }
+                None => rest = &rest[1..],
+            }
+        }
+    }
+    vectors
+}
+
+/// Returns the first accesses, if they are neighbors and access so many bytes in two or four
+/// elements.
+fn beginning<'s, 'a>(accesses: &'s [Access<'a>], bytes: i64) -> Option<&'s [Access<'a>]> {
+    let first = accesses.first()?;
+    let mut end = first.offset;
+    let mut elements = 0;
+    for (index, access) in accesses.iter().enumerate() {
+        if access.offset != end {
+            return None;
+        }
+        end += access.bytes;
+        elements += access.values.len();
+        if end - first.offset == bytes {
+            let is_vector = index > 0 && matches!(elements, 2 | 4);
+            return is_vector.then_some(&accesses[..=index]);
+        }
+    }
+    None
+}
+
+/// Returns where the vector access is: loads move to the first one, stores to the last one.
+fn place(vector: &[Access<'_>]) -> usize {
+    let places = vector.iter().map(|it| it.at);
+    let place = match vector[0].is_load() {
+        true => places.min(),
+        false => places.max(),
+    };
+    place.unwrap_or(0)
+}
+
+/// Returns whether accesses can be made at the same time.
+fn can_be_combined(body: &[Statement<'_>], vector: &[Access<'_>]) -> bool {
+    let is_load = vector[0].is_load();
+    let reads_constants = vector[0].kind.1.contains(&"nc");
+    let base = HashSet::from_iter([vector[0].base]);
+    let mut all = base.clone();
+    for name in vector.iter().flat_map(Access::registers) {
+        if !all.insert(name) && is_load {
+            return false;
+        }
+    }
+    let places = || vector.iter().map(|it| it.at);
+    let (Some(first), Some(last)) = (places().min(), places().max()) else {
+        return false;
+    };
+    (first..last).all(|at| {
+        if places().any(|it| it == at) {
+            return true;
+        }
+        let it = match &body[at] {
+            Statement::Instruction(it) => it,
+            other => return matches!(other, Statement::Loc(_)),
+        };
+        // A load moves before this instruction, a store after it.
+        let moved = vector.iter().filter(|access| (at < access.at) == is_load);
+        let registers: HashSet<&str> = moved.flat_map(Access::registers).collect();
+        let mut reads = false;
+        sources(it, &mut |name| reads |= registers.contains(name));
+        if writes(it, &base) || writes(it, &registers) || is_load && reads {
+            return false;
+        }
+        if is_pure(it) || is_parameter(it) {
+            return true;
+        }
+        let is_constant = it.modifiers.get(1) == Some(&"nc");
+        match (is_plain(it), it.opcode, it.modifiers.first()) {
+            (false, ..) => false,
+            (_, _, Some(&("shared" | "local"))) => true,
+            (_, "ld", _) => is_load || is_constant,
+            _ if is_load => reads_constants,
+            // A store to other elements.
+            _ => is_apart(it, vector),
+        }
+    })
+}
+
+/// Returns whether an access has no order to other accesses.
+fn is_plain(it: &Instruction<'_>) -> bool {
+    let is_plain = |modifiers: &[&str]| match modifiers {
+        ["v2" | "v4", ty] | [ty] => Type::from_name(ty).is_some(),
+        _ => false,
+    };
+    let is_access = matches!(it.opcode, "ld" | "st");
+    is_access
+        && match &it.modifiers[..] {
+            ["global", "nc", rest @ ..] | ["global" | "shared" | "local", rest @ ..] => {
+                is_plain(rest)
+            }
+            _ => false,
+        }
+}
+
+/// Returns whether a store is one to the same base, and to none of the bytes of these accesses.
+fn is_apart(store: &Instruction<'_>, vector: &[Access<'_>]) -> bool {
+    let Some(&Operand::Address(Base::Name(base), offset)) = store.operands.first() else {
+        return false;
+    };
+    let end = offset + bytes_of(store) as i64;
+    let first = vector[0].offset;
+    let bytes: i64 = vector.iter().map(|it| it.bytes).sum();
+    base == vector[0].base && (end <= first || first + bytes <= offset)
+}
+
+/// Returns the vector access.
+fn write(vector: Vec<Access<'_>>) -> Statement<'_> {
+    let first = &vector[0];
+    let (opcode, mut modifiers) = first.kind.clone();
+    let address = Operand::Address(Base::Name(first.base), first.offset);
+    let values: Vec<_> = vector.into_iter().flat_map(|it| it.values).collect();
+    let vector = if values.len() == 2 { "v2" } else { "v4" };
+    modifiers.insert(modifiers.len() - 1, vector);
+    let mut operands = vec![Operand::Vector(values), address];
+    if opcode == "st" {
+        operands.reverse();
+    }
+    instruction(opcode, &modifiers, operands)
+}
