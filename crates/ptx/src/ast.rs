@@ -459,7 +459,7 @@ impl<'a> Instruction<'a> {
 }
 
 /// `@p` or `@!p`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard<'a> {
     /// Whether it is `@!p`.
     pub negated: bool,

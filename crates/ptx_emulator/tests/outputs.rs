@@ -318,11 +318,16 @@ impl Text<'_> {
         }
         let bound = self.pick(bounds);
         let relation = self.pick(&["lt.u64", "ne.s64", "lt.s64", "le.u64"]);
-        let p = self.op(
+        let mut p = self.op(
             "%p",
             &format!("setp.{relation}"),
             &format!("{counter}, {bound}"),
         );
+        // The loop may also end early.
+        if self.rng.u32(..4) == 0 {
+            let second = self.condition(other, bounds);
+            p = self.op("%p", "and.pred", &format!("{second}, {p}"));
+        }
         self.line(&format!("@{p} bra {label};\n{done}:"));
     }
 

@@ -34,13 +34,15 @@ const REGISTERS: usize = 8;
 fn kernel(rng: &mut Rng) -> String {
     let mut lines = String::new();
     // The low bits of a base are those of a product, of a sum, or of several values.
-    let stride = [1, 2, 4, 6, 8, 12, 16, 20, 32][rng.usize(..9)];
-    let first = [0, 0, 4, 8, 1][rng.usize(..5)];
+    let zeros = rng.usize(..4);
+    let unit = 1 << zeros;
+    let stride = unit * rng.usize(1..6);
+    let first = unit * rng.usize(..3);
     lines.push_str(&match rng.u32(..4) {
         0 => format!("mul.lo.s64 %place, %i, {stride}; add.s64 %base0, %from, %place;\n"),
         1 => format!(
             "shl.b64 %place, %i, {}; add.s64 %base0, %from, %place;\n",
-            stride % 5
+            zeros + rng.usize(..2)
         ),
         2 => format!("mul.wide.u32 %place, %index, {stride}; add.s64 %base0, %place, %from;\n"),
         _ => format!("mad.lo.s64 %base0, %i, {stride}, %from; add.s64 %base0, %base0, {first};\n"),
@@ -51,10 +53,7 @@ fn kernel(rng: &mut Rng) -> String {
         2 => format!(
             "mov.u64 %base1, %from; @%odd bra $even; add.s64 %base1, %base0, {first};\n$even:\n"
         ),
-        _ => format!(
-            "add.s64 %base1, %from, {first}; or.b64 %place, %n, 8; \
-             selp.b64 %base1, %base1, %base0, %odd;\n"
-        ),
+        _ => format!("add.s64 %base1, %from, {first}; selp.b64 %base1, %base1, %base0, %odd;\n"),
     });
     let at = |rng: &mut Rng, size: usize| size * rng.usize(..OWN / size);
     let register = |rng: &mut Rng, prefix: &str| format!("{prefix}{}", rng.usize(..REGISTERS));
@@ -64,6 +63,7 @@ fn kernel(rng: &mut Rng) -> String {
         let offset = at(rng, 4 * size).min(OWN - 4 * size);
         let skipped = rng.usize(..6);
         let is_store = rng.bool();
+        let guard = ["", "", "@%odd ", "@!%odd "][rng.usize(..4)];
         for k in 0..4 {
             let value = match rng.u32(..8) {
                 0 => register(rng, prefix),
@@ -74,15 +74,18 @@ fn kernel(rng: &mut Rng) -> String {
                 continue;
             }
             lines.push_str(&match is_store {
-                true => format!("st.global.{ty} [%own+{offset}], {value};\n"),
+                true => format!("{guard}st.global.{ty} [%own+{offset}], {value};\n"),
                 false => {
-                    let base = ["%base0", "%base1", "%own"][rng.usize(..3).min(k + 1)];
+                    let base = match size <= unit {
+                        true => ["%base0", "%base1", "%own"][rng.usize(..3).min(k + 1)],
+                        false => "%own",
+                    };
                     let nc = if base != "%own" && rng.bool() {
                         ".nc"
                     } else {
                         ""
                     };
-                    format!("ld.global{nc}.{ty} {value}, [{base}+{offset}];\n")
+                    format!("{guard}ld.global{nc}.{ty} {value}, [{base}+{offset}];\n")
                 }
             });
             // Something between the accesses.
@@ -102,7 +105,8 @@ fn kernel(rng: &mut Rng) -> String {
                 4 => format!("@%odd st.global.u8 [%own+{}], 7;\n", at(rng, 1)),
                 5 => "bar.warp.sync -1;\n".to_owned(),
                 6 => format!("mov.b32 {}, {a};\n", register(rng, "%f")),
-                7 => "add.s64 %base0, %base0, 4;\n".to_owned(),
+                12 => "setp.lt.u32 %odd, %w1, %w2;\n".to_owned(),
+                7 => format!("add.s64 %base0, %base0, {unit};\n"),
                 _ => String::new(),
             });
         }

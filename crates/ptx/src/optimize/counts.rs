@@ -316,29 +316,71 @@ fn inner_condition<'a>(
         if inside(&to) == inside(&otherwise) || !always_runs(graph, each, id) {
             continue;
         }
-        let Some((set, ..)) = each.definition(graph, guard.register) else {
-            continue;
-        };
-        let Some(comparison) = Comparison::of(set, inside(&to) != guard.negated) else {
-            continue;
-        };
-        for comparison in [comparison.clone(), comparison.swapped()] {
-            if let Operand::Name(sum) = comparison.left
-                && each.is_invariant(&comparison.right)
-                && let Some((register, offset, bits)) = base(graph, each, sum)
-                && bits == comparison.bits
-                && let Some(&counter) = counters.iter().find(|it| it.register == register)
-                && counter.bits == bits
-            {
-                return Some(Condition {
-                    counter,
-                    offset,
-                    comparison,
-                });
+        let mut comparisons = Vec::new();
+        let stays = inside(&to) != guard.negated;
+        add_implied(graph, each, guard.register, stays, &mut comparisons);
+        for (place, comparison) in comparisons {
+            for comparison in [comparison.clone(), comparison.swapped()] {
+                if let Operand::Name(sum) = comparison.left
+                    && each.is_invariant(&comparison.right)
+                    && let Some((register, offset, bits)) =
+                        base(graph, each, sum).or_else(|| changed(each, counters, sum, place))
+                    && bits == comparison.bits
+                    && let Some(&counter) = counters.iter().find(|it| it.register == register)
+                    && counter.bits == bits
+                {
+                    return Some(Condition {
+                        counter,
+                        offset,
+                        comparison,
+                    });
+                }
             }
         }
     }
     None
+}
+
+/// Adds the comparisons that hold if a predicate has a value, with the block and the place of each.
+fn add_implied<'a>(
+    graph: &Graph<'a>,
+    each: &Loop<'a>,
+    predicate: &'a str,
+    value: bool,
+    comparisons: &mut Vec<((Id, usize), Comparison<'a>)>,
+) {
+    let Some((set, block, place)) = each.definition(graph, predicate) else {
+        return;
+    };
+    match (set.opcode, &set.modifiers[..], &set.operands[..], value) {
+        ("and", ["pred"], &[_, Operand::Name(a), Operand::Name(b)], true)
+        | ("or", ["pred"], &[_, Operand::Name(a), Operand::Name(b)], false) => {
+            for operand in [a, b] {
+                add_implied(graph, each, operand, value, comparisons);
+            }
+        }
+        // Otherwise it may be that of an earlier iteration.
+        _ if always_runs(graph, each, block) => {
+            comparisons.extend(Comparison::of(set, value).map(|it| ((block, place), it)));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the register of a counter, its step and its width, if it has changed before a place of the
+/// block that changes it.
+fn changed<'a>(
+    each: &Loop<'a>,
+    counters: &[Counter<'a>],
+    register: &'a str,
+    (block, place): (Id, usize),
+) -> Option<(&'a str, i64, u32)> {
+    let counter = counters.iter().find(|it| it.register == register)?;
+    let &(1, changed_in, changed_at) = each.written.get(register)? else {
+        return None;
+    };
+    let has_changed = block == changed_in && changed_at < place;
+    has_changed.then_some((register, step(counter)?, counter.bits))
 }
 
 /// Returns whether each complete iteration of a loop runs a block.

@@ -17,7 +17,7 @@ use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
 use super::{bytes_of, ordinary, writes};
 use crate::rewrite::instruction;
-use crate::{Base, Function, Instruction, Operand, Statement, Type};
+use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
 
 /// The binary logarithm of the size of the largest vector in bytes.
 const LARGEST: u32 = 4;
@@ -258,12 +258,13 @@ struct Access<'a> {
     values: Vec<Operand<'a>>,
     /// The opcode and the modifiers of a vector access.
     kind: (&'a str, Vec<&'a str>),
+    guard: Option<Guard<'a>>,
 }
 
 impl<'a> Access<'a> {
     fn of(graph: &Graph<'a>, at: usize, it: &Instruction<'a>) -> Option<Access<'a>> {
-        let (address, value) = match (it.opcode, it.guard, &it.operands[..]) {
-            ("ld", None, [value, address]) | ("st", None, [address, value]) => (address, value),
+        let (address, value) = match (it.opcode, &it.operands[..]) {
+            ("ld", [value, address]) | ("st", [address, value]) => (address, value),
             _ => return None,
         };
         let &Operand::Address(Base::Name(base), offset) = address else {
@@ -300,6 +301,7 @@ impl<'a> Access<'a> {
             bytes: (bytes_of(it)) as i64,
             values,
             kind: (it.opcode, kind),
+            guard: it.guard,
         })
     }
 
@@ -411,7 +413,8 @@ fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<
             continue;
         };
         let is_same = |group: &&mut Vec<Access<'a>>| {
-            (group[0].base, &group[0].kind) == (access.base, &access.kind)
+            let first = &group[0];
+            (first.base, &first.kind, first.guard) == (access.base, &access.kind, access.guard)
         };
         match groups.iter_mut().find(is_same) {
             Some(group) => group.push(access),
@@ -478,8 +481,9 @@ fn place(vector: &[Access<'_>]) -> usize {
 fn can_be_combined(body: &[Statement<'_>], vector: &[Access<'_>]) -> bool {
     let is_load = vector[0].is_load();
     let reads_constants = vector[0].kind.1.contains(&"nc");
-    let base = HashSet::from_iter([vector[0].base]);
-    let mut all = base.clone();
+    let guard = vector[0].guard.map(|guard| guard.register);
+    let fixed: HashSet<&str> = guard.into_iter().chain([vector[0].base]).collect();
+    let mut all = fixed.clone();
     for name in vector.iter().flat_map(Access::registers) {
         if !all.insert(name) && is_load {
             return false;
@@ -502,7 +506,7 @@ fn can_be_combined(body: &[Statement<'_>], vector: &[Access<'_>]) -> bool {
         let registers: HashSet<&str> = moved.flat_map(Access::registers).collect();
         let mut reads = false;
         sources(it, &mut |name| reads |= registers.contains(name));
-        if writes(it, &base) || writes(it, &registers) || is_load && reads {
+        if writes(it, &fixed) || writes(it, &registers) || is_load && reads {
             return false;
         }
         if is_pure(it) || is_parameter(it) {
@@ -550,7 +554,7 @@ fn is_apart(store: &Instruction<'_>, vector: &[Access<'_>]) -> bool {
 /// Returns the vector access.
 fn write(vector: Vec<Access<'_>>) -> Statement<'_> {
     let first = &vector[0];
-    let (opcode, mut modifiers) = first.kind.clone();
+    let ((opcode, mut modifiers), guard) = (first.kind.clone(), first.guard);
     let address = Operand::Address(Base::Name(first.base), first.offset);
     let values: Vec<_> = vector.into_iter().flat_map(|it| it.values).collect();
     let vector = if values.len() == 2 { "v2" } else { "v4" };
@@ -559,5 +563,9 @@ fn write(vector: Vec<Access<'_>>) -> Statement<'_> {
     if opcode == "st" {
         operands.reverse();
     }
-    instruction(opcode, &modifiers, operands)
+    let mut statement = instruction(opcode, &modifiers, operands);
+    if let Statement::Instruction(it) = &mut statement {
+        it.guard = guard;
+    }
+    statement
 }
