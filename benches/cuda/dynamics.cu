@@ -1,4 +1,5 @@
-// Dynamics: systems of ordinary differential equations, principal stresses, and advection.
+// Dynamics: systems of ordinary differential equations, principal stresses, advection, and rigid
+// bodies.
 
 __device__ __forceinline__ float3 growth(float3 state, float rate) {
     float plants = state.x, prey = state.y, predators = state.z;
@@ -100,4 +101,67 @@ void advect_2d(const float* __restrict__ from, const float2* __restrict__ speeds
     value += flux(own.y, column[0], column[1], column[2], column[3]);
     value -= flux(below, column[1], column[2], column[3], column[4]);
     to[y * width + x] = value;
+}
+
+struct Vec3 {
+    float x, y, z;
+};
+__device__ __forceinline__ Vec3 operator+(Vec3 a, Vec3 b) {
+    return {a.x + b.x, a.y + b.y, a.z + b.z};
+}
+__device__ __forceinline__ Vec3 operator*(Vec3 a, float by) { return {a.x * by, a.y * by, a.z * by}; }
+__device__ __forceinline__ float dot(Vec3 a, Vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+__device__ __forceinline__ Vec3 cross(Vec3 a, Vec3 b) {
+    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+struct Rotation {
+    float w;
+    Vec3 axis;
+
+    __device__ Rotation normalized() const {
+        float scale = 1.0f / sqrtf(w * w + dot(axis, axis));
+        return {w * scale, axis * scale};
+    }
+    __device__ Rotation inverse() const { return {w, axis * -1.0f}; }
+    __device__ Vec3 apply(Vec3 v) const {
+        Vec3 twice = cross(axis, v) * 2.0f;
+        return v + twice * w + cross(axis, twice);
+    }
+};
+__device__ __forceinline__ Rotation operator*(Rotation a, Rotation b) {
+    return {a.w * b.w - dot(a.axis, b.axis), b.axis * a.w + a.axis * b.w + cross(a.axis, b.axis)};
+}
+
+struct Load {
+    Vec3 force, torque;
+};
+
+struct Body {
+    Vec3 position, velocity;
+    Rotation rotation;
+    Vec3 momentum;
+    float inverse_mass;
+    Vec3 inverse_inertia;
+
+    __device__ void step(const Load& load, float h) {
+        velocity = velocity + load.force * (inverse_mass * h);
+        position = position + velocity * h;
+        momentum = momentum + load.torque * h;
+        Vec3 own = rotation.inverse().apply(momentum);
+        Vec3 spin = rotation.apply(
+            {own.x * inverse_inertia.x, own.y * inverse_inertia.y, own.z * inverse_inertia.z});
+        Rotation change = {1.0f, spin * (0.5f * h)};
+        rotation = (change * rotation).normalized();
+    }
+};
+
+extern "C" __global__ __launch_bounds__(256)
+void rigid_bodies(const Body* __restrict__ from, const Load* __restrict__ loads, float h,
+                  Body* __restrict__ to, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    Body body = from[i];
+    body.step(loads[i], h);
+    to[i] = body;
 }

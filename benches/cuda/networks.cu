@@ -1,4 +1,6 @@
-// Networks: a normalization with a residual, and the cell of a recurrent network.
+// Networks: a normalization with a residual, the cell of a recurrent network, and an activation.
+
+#include <cuda_bf16.h>
 
 constexpr unsigned FULL = 0xffffffff;
 constexpr int HIDDEN = 4096;
@@ -50,4 +52,23 @@ void lstm_cell(const float* __restrict__ from_input, const float* __restrict__ f
     float cell = sigmoid(gates[1]) * old[i] + sigmoid(gates[0]) * tanhf(gates[2]);
     cells[i] = cell;
     hidden[i] = sigmoid(gates[3]) * tanhf(cell);
+}
+
+__device__ __forceinline__ float gelu(float x) {
+    float inner = 0.7978846f * (x + 0.044715f * x * x * x);
+    return 0.5f * x * (1.0f + tanhf(inner));
+}
+
+extern "C" __global__ __launch_bounds__(256)
+void gelu_residual(const __nv_bfloat162* __restrict__ from,
+                   const __nv_bfloat162* __restrict__ biases,
+                   const __nv_bfloat162* __restrict__ residual, __nv_bfloat162* __restrict__ to,
+                   int width) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    if (x >= width) return;
+    int i = blockIdx.y * width + x;
+    float2 pair = __bfloat1622float2(from[i]);
+    float2 bias = __bfloat1622float2(biases[x]);
+    float2 rest = __bfloat1622float2(residual[i]);
+    to[i] = __floats2bfloat162_rn(gelu(pair.x + bias.x) + rest.x, gelu(pair.y + bias.y) + rest.y);
 }

@@ -1,5 +1,5 @@
-// Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
-// radix sort.
+// Sequences: differences, sums of segments, a filter that reduces the sample rate, a pass of a radix
+// sort, maxima of windows, and counts of short sequences of DNA.
 
 constexpr unsigned FULL = 0xffffffff;
 constexpr int VALUES = 4;
@@ -97,4 +97,37 @@ void radix_scatter(const unsigned* __restrict__ keys, const unsigned* __restrict
     int own = digit(key, shift);
     int rank = (unsigned short)(before >> (16 * own));
     to[starts[own * gridDim.x + blockIdx.x] + rank] = key;
+}
+
+constexpr int WINDOW = 32;
+
+extern "C" __global__ __launch_bounds__(256)
+void sliding_max(const float* __restrict__ from, int len, float* __restrict__ to, int n) {
+    __shared__ float tile[256 + WINDOW - 1];
+    int start = blockIdx.x * 256;
+    for (int k = threadIdx.x; k < 256 + WINDOW - 1; k += 256)
+        tile[k] = start + k < len ? from[start + k] : -INFINITY;
+    __syncthreads();
+    if (start + threadIdx.x >= n) return;
+    float most = -INFINITY;
+#pragma unroll
+    for (int k = 0; k < WINDOW; k++) most = fmaxf(most, tile[threadIdx.x + k]);
+    to[start + threadIdx.x] = most;
+}
+
+constexpr int BASES = 9;
+
+extern "C" __global__ __launch_bounds__(256)
+void kmer_count(const unsigned* __restrict__ words, unsigned* counts, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i + 1 >= n) return;
+    unsigned long long bits = words[i] | (unsigned long long)words[i + 1] << 32;
+    unsigned forward = 0, reverse = 0;
+#pragma unroll
+    for (int k = 0; k < 16 + BASES - 1; k++) {
+        unsigned base = bits >> (2 * k) & 3;
+        forward = (forward << 2 | base) & ((1 << (2 * BASES)) - 1);
+        reverse = reverse >> 2 | (3 - base) << (2 * (BASES - 1));
+        if (k >= BASES - 1) atomicAdd(&counts[min(forward, reverse)], 1u);
+    }
 }

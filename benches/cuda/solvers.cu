@@ -1,4 +1,4 @@
-// Solvers of many small systems: Cholesky and LU factorizations, and tridiagonal systems.
+// Solvers of many small systems: Cholesky and LU factorizations, tridiagonal systems, and inverses.
 
 constexpr int ORDER = 16;
 
@@ -68,4 +68,38 @@ void lu8x8(const float* __restrict__ from, float* __restrict__ to, int n) {
     for (int i = 0; i < SIDE; i++)
 #pragma unroll
         for (int j = 0; j < SIDE; j++) to[(i * SIDE + j) * n + index] = rows[i][j];
+}
+
+constexpr int INVERTED = 32;
+constexpr int STEP = 8;
+constexpr int OWN = INVERTED / STEP;
+
+extern "C" __global__ __launch_bounds__(256)
+void gauss_jordan(const float* __restrict__ from, float* __restrict__ to) {
+    __shared__ float a[INVERTED][INVERTED + 1];
+    int x = threadIdx.x, first = threadIdx.y;
+    int start = blockIdx.x * INVERTED * INVERTED;
+#pragma unroll
+    for (int i = 0; i < OWN; i++)
+        a[first + i * STEP][x] = from[start + (first + i * STEP) * INVERTED + x];
+    __syncthreads();
+    for (int k = 0; k < INVERTED; k++) {
+        float scaled = (x == k ? 1.0f : a[k][x]) / a[k][k];
+        float factors[OWN];
+#pragma unroll
+        for (int i = 0; i < OWN; i++) factors[i] = a[first + i * STEP][k];
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < OWN; i++) {
+            int y = first + i * STEP;
+            if (y == k)
+                a[y][x] = scaled;
+            else
+                a[y][x] = (x == k ? 0.0f : a[y][x]) - factors[i] * scaled;
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < OWN; i++)
+        to[start + (first + i * STEP) * INVERTED + x] = a[first + i * STEP][x];
 }

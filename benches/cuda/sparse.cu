@@ -49,3 +49,18 @@ void sddmm(const unsigned* __restrict__ rows, const unsigned* __restrict__ colum
         sum += __shfl_down_sync(0xffffffff, sum, distance);
     if (lane == 0) to[i] = values[i] * sum;
 }
+
+extern "C" __global__ __launch_bounds__(256)
+void bsr_spmv(const unsigned* __restrict__ rows, const unsigned* __restrict__ columns,
+              const float4* __restrict__ blocks, const float4* __restrict__ x,
+              float* __restrict__ y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.0f;
+    for (int k = rows[i / 4]; k < rows[i / 4 + 1]; k++) {
+        float4 row = blocks[4 * k + i % 4];
+        float4 v = x[columns[k]];
+        sum += row.x * v.x + row.y * v.y + row.z * v.z + row.w * v.w;
+    }
+    y[i] = sum;
+}

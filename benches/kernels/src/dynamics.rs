@@ -1,8 +1,12 @@
-//! Dynamics: systems of ordinary differential equations, principal stresses, and advection.
+//! Dynamics: systems of ordinary differential equations, principal stresses, advection, and rigid
+//! bodies.
 
+use crate::images::Vec3;
+use core::ops::Mul;
 use cuda_std::PerThread2d;
 use cuda_std::prelude::*;
 use cuda_std::vector::F32x2;
+use cust_core::DeviceCopy;
 
 /// The number of species of each system.
 pub const SPECIES: usize = 3;
@@ -208,4 +212,137 @@ pub unsafe fn advect_2d_raw(
     value += flux(own.y(), [column[0], column[1], column[2], column[3]]);
     value -= flux(below, [column[1], column[2], column[3], column[4]]);
     *to.add(y * width + x) = value;
+}
+
+/// A rotation, as a quaternion of length 1.
+#[derive(Clone, Copy, Debug, Default, DeviceCopy)]
+#[repr(C)]
+pub struct Rotation {
+    /// The cosine of half of the angle.
+    pub w: f32,
+    /// The axis, times the sine of half of the angle.
+    pub axis: Vec3,
+}
+
+impl Rotation {
+    /// Returns the same rotation as a quaternion of length 1.
+    #[inline(always)]
+    pub fn normalized(self) -> Rotation {
+        let scale = 1.0 / (self.w * self.w + self.axis.dot(self.axis)).sqrt();
+        Rotation {
+            w: self.w * scale,
+            axis: self.axis * scale,
+        }
+    }
+
+    /// Returns the opposite rotation.
+    #[inline(always)]
+    pub fn inverse(self) -> Rotation {
+        Rotation {
+            w: self.w,
+            axis: self.axis * -1.0,
+        }
+    }
+
+    /// Rotates a vector.
+    #[inline(always)]
+    pub fn apply(self, v: Vec3) -> Vec3 {
+        let twice = cross(self.axis, v) * 2.0;
+        v + twice * self.w + cross(self.axis, twice)
+    }
+}
+
+impl Mul for Rotation {
+    type Output = Rotation;
+
+    #[inline(always)]
+    fn mul(self, other: Rotation) -> Rotation {
+        Rotation {
+            w: self.w * other.w - self.axis.dot(other.axis),
+            axis: other.axis * self.w + self.axis * other.w + cross(self.axis, other.axis),
+        }
+    }
+}
+
+/// Returns the vector product.
+#[inline(always)]
+pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
+    Vec3::new(
+        a.y * b.z - a.z * b.y,
+        a.z * b.x - a.x * b.z,
+        a.x * b.y - a.y * b.x,
+    )
+}
+
+/// The forces on a body.
+#[derive(Clone, Copy, Debug, Default, DeviceCopy)]
+#[repr(C)]
+pub struct Load {
+    /// The force.
+    pub force: Vec3,
+    /// The torque.
+    pub torque: Vec3,
+}
+
+/// A rigid body.
+#[derive(Clone, Copy, Debug, Default, DeviceCopy)]
+#[repr(C)]
+pub struct Body {
+    /// The center of mass.
+    pub position: Vec3,
+    /// The velocity of the center of mass.
+    pub velocity: Vec3,
+    /// The rotation from the body's axes to those of the world.
+    pub rotation: Rotation,
+    /// The angular momentum.
+    pub momentum: Vec3,
+    /// The reciprocal of the mass.
+    pub inverse_mass: f32,
+    /// The reciprocals of the moments of inertia about the body's axes.
+    pub inverse_inertia: Vec3,
+}
+
+impl Body {
+    /// Returns the body after a time `h` by Euler's semi-implicit method.
+    #[inline(always)]
+    pub fn step(mut self, load: Load, h: f32) -> Body {
+        self.velocity = self.velocity + load.force * (self.inverse_mass * h);
+        self.position = self.position + self.velocity * h;
+        self.momentum = self.momentum + load.torque * h;
+        let own = self.rotation.inverse().apply(self.momentum);
+        let spin = self.rotation.apply(Vec3::new(
+            own.x * self.inverse_inertia.x,
+            own.y * self.inverse_inertia.y,
+            own.z * self.inverse_inertia.z,
+        ));
+        let change = Rotation {
+            w: 1.0,
+            axis: spin * (0.5 * h),
+        };
+        self.rotation = (change * self.rotation).normalized();
+        self
+    }
+}
+
+/// A step of rigid bodies.
+#[kernel(block_size(256))]
+pub fn rigid_bodies_safe(from: &[Body], loads: &[Load], h: f32, mut to: PerThread<Body>) {
+    to.each_with((from, loads), |_, to, (body, load)| {
+        *to = body.step(*load, h);
+    });
+}
+
+/// A step of rigid bodies: see [`rigid_bodies_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn rigid_bodies_raw(
+    from: *const Body,
+    loads: *const Load,
+    h: f32,
+    to: *mut Body,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize;
+    if i < n {
+        *to.add(i) = (*from.add(i)).step(*loads.add(i), h);
+    }
 }

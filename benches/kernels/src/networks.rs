@@ -1,5 +1,6 @@
-//! Networks: a normalization with a residual, and the cell of a recurrent network.
+//! Networks: a normalization with a residual, the cell of a recurrent network, and an activation.
 
+use cuda_std::half::{Bf16, Bf16x2};
 use cuda_std::prelude::*;
 use cuda_std::{PerBlock, PerThread2d, group, warp};
 
@@ -161,4 +162,71 @@ pub unsafe fn lstm_cell_raw(
     let (cell, output) = Gates::new(gates).step(*old.add(i));
     *cells.add(i) = cell;
     *hidden.add(i) = output;
+}
+
+/// Returns a pair of the nearest `bf16` numbers: for the host, which needs no other function of
+/// `cuda_std`.
+pub fn pair(x: f32, y: f32) -> Bf16x2 {
+    Bf16x2::new(Bf16::from_f32(x), Bf16::from_f32(y))
+}
+
+/// A function that is applied to each element.
+trait Activation {
+    fn apply(x: f32) -> f32;
+}
+
+/// The Gaussian error linear unit (GELU), with the hyperbolic tangent.
+struct Gelu;
+
+impl Activation for Gelu {
+    #[inline(always)]
+    fn apply(x: f32) -> f32 {
+        let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
+        0.5 * x * (1.0 + inner.tanh())
+    }
+}
+
+/// Returns the activation of a pair with its biases, plus a residual.
+#[inline(always)]
+fn activate<A: Activation>(pair: Bf16x2, biases: Bf16x2, residual: Bf16x2) -> Bf16x2 {
+    let apply = |x: Bf16, bias: Bf16, residual: Bf16| {
+        Bf16::from_f32(A::apply(x.to_f32() + bias.to_f32()) + residual.to_f32())
+    };
+    Bf16x2::new(
+        apply(pair.low(), biases.low(), residual.low()),
+        apply(pair.high(), biases.high(), residual.high()),
+    )
+}
+
+/// A layer after its matrix product: adds the biases, applies GELU, and adds a residual.
+#[kernel(block_size(256))]
+pub fn gelu_residual_safe(
+    from: &[Bf16x2],
+    biases: &[Bf16x2],
+    residual: &[Bf16x2],
+    mut to: PerThread2d<Bf16x2>,
+) {
+    let width = to.width();
+    to.each(|(x, y), to| {
+        let i = y * width + x;
+        *to = activate::<Gelu>(from[i], biases[x], residual[i]);
+    });
+}
+
+/// A layer after its matrix product: see [`gelu_residual_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn gelu_residual_raw(
+    from: *const Bf16x2,
+    biases: *const Bf16x2,
+    residual: *const Bf16x2,
+    to: *mut Bf16x2,
+    width: usize,
+) {
+    let at = thread::index_2d();
+    let (x, y) = (at.x as usize, at.y as usize);
+    if x >= width {
+        return;
+    }
+    let i = y * width + x;
+    *to.add(i) = activate::<Gelu>(*from.add(i), *biases.add(x), *residual.add(i));
 }

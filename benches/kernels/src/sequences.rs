@@ -1,9 +1,10 @@
-//! Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
-//! radix sort.
+//! Sequences: differences, sums of segments, a filter that reduces the sample rate, a pass of a radix
+//! sort, maxima of windows, and counts of short sequences of DNA.
 
 use cuda_std::atomic::{Atomic, Ordering::Relaxed};
 use cuda_std::prelude::*;
 use cuda_std::scope::Device;
+use cuda_std::shared::{Array, Shared};
 use cuda_std::{PerThreadChunk, group, warp};
 
 /// The number of values that a thread decodes.
@@ -215,4 +216,112 @@ pub unsafe fn radix_scatter_raw(
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let start = *starts.add(digit * blocks as usize + block as usize) as usize;
     *to.add(start + rank) = key;
+}
+
+/// The number of elements of a window.
+pub const WINDOW: usize = 32;
+
+/// The maximum of each window of consecutive elements.
+#[kernel(block_size(256))]
+pub fn sliding_max_safe(
+    #[shared] mut tile: Shared<Array<f32, { 256 + WINDOW - 1 }>>,
+    from: &[f32],
+    mut to: PerThread<f32>,
+) {
+    let start = thread::block_index() as usize * 256;
+    tile.own().each(|i, element| {
+        *element = from.get(start + i).copied().unwrap_or(f32::NEG_INFINITY);
+    });
+    let tile = tile.share();
+    if let Some((_, to)) = to.first() {
+        let window = &tile[thread::thread_idx_x() as usize..][..WINDOW];
+        *to = window.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    }
+}
+
+/// The maximum of each window: see [`sliding_max_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn sliding_max_raw(from: *const f32, len: usize, to: *mut f32, n: usize) {
+    let tile = shared_array![f32; 256 + WINDOW - 1];
+    let thread = thread::thread_idx_x() as usize;
+    let start = thread::block_idx_x() as usize * 256;
+    for k in (thread..256 + WINDOW - 1).step_by(256) {
+        *tile.add(k) = match start + k < len {
+            true => *from.add(start + k),
+            false => f32::NEG_INFINITY,
+        };
+    }
+    thread::sync_threads();
+    if start + thread >= n {
+        return;
+    }
+    let mut most = f32::NEG_INFINITY;
+    for k in 0..WINDOW {
+        most = most.max(*tile.add(thread + k));
+    }
+    *to.add(start + thread) = most;
+}
+
+/// The number of bases of the sequences that are counted.
+pub const BASES: usize = 9;
+/// The number of sequences.
+pub const SEQUENCES: usize = 1 << (2 * BASES);
+
+/// A short sequence of DNA, and the one on the opposite strand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kmer<const K: usize> {
+    forward: u32,
+    reverse: u32,
+}
+
+impl<const K: usize> Kmer<K> {
+    /// Appends a base, and removes the first one.
+    #[inline(always)]
+    pub fn push(&mut self, base: u32) {
+        self.forward = (self.forward << 2 | base) & ((1 << (2 * K)) - 1);
+        self.reverse = self.reverse >> 2 | (3 - base) << (2 * (K - 1));
+    }
+
+    /// Returns the number of the sequence, which is the same for both strands.
+    #[inline(always)]
+    pub fn number(self) -> usize {
+        self.forward.min(self.reverse) as usize
+    }
+}
+
+/// Counts the short sequences of DNA that start in each word but the last. A word has 16 bases.
+#[kernel(block_size(256))]
+pub fn kmer_count_safe(words: &[u32], counts: &[Atomic<u32, Device>]) {
+    for (i, &word) in thread::elements(words) {
+        let Some(&next) = words.get(i + 1) else {
+            continue;
+        };
+        let bits = u64::from(word) | u64::from(next) << 32;
+        let mut bases = (0..16 + BASES - 1).map(|k| (bits >> (2 * k)) as u32 & 3);
+        let mut kmer = Kmer::<BASES>::default();
+        for base in bases.by_ref().take(BASES - 1) {
+            kmer.push(base);
+        }
+        for base in bases {
+            kmer.push(base);
+            counts[kmer.number()].fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// Counts the short sequences of DNA: see [`kmer_count_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn kmer_count_raw(words: *const u32, counts: *mut u32, n: usize) {
+    let i = thread::index_1d() as usize;
+    if i + 1 >= n {
+        return;
+    }
+    let bits = u64::from(*words.add(i)) | u64::from(*words.add(i + 1)) << 32;
+    let mut kmer = Kmer::<BASES>::default();
+    for k in 0..16 + BASES - 1 {
+        kmer.push((bits >> (2 * k)) as u32 & 3);
+        if k >= BASES - 1 {
+            Atomic::<u32, Device>::from_ptr(counts.add(kmer.number())).fetch_add(1, Relaxed);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Solvers of many small systems: Cholesky and LU factorizations, and tridiagonal systems.
+//! Solvers of many small systems: Cholesky and LU factorizations, tridiagonal systems, and inverses.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::{Shared, Tile};
@@ -203,5 +203,88 @@ pub unsafe fn lu8x8_raw(from: *const f32, to: *mut f32, n: usize) {
         for column in 0..SIDE {
             *to.add((row * SIDE + column) * n + i) = matrix.0[row][column];
         }
+    }
+}
+
+/// The number of rows and columns of a matrix of [`gauss_jordan_safe()`].
+pub const INVERTED: usize = 32;
+/// The number of rows of a block of threads, each of which has every eighth row of a column.
+const STEP: usize = 8;
+/// The number of elements of a thread.
+const OWN: usize = INVERTED / STEP;
+
+/// The inverses of matrices by the method of Gauss and Jordan without pivoting, one matrix per block.
+#[kernel(block_size(32, 8))]
+pub fn gauss_jordan_safe(
+    #[shared] mut matrix: Shared<Tile<f32, INVERTED, INVERTED, { INVERTED + 1 }>>,
+    from: &[[[f32; INVERTED]; INVERTED]],
+    mut to: PerBlock<f32, { INVERTED * INVERTED }>,
+) {
+    let (column, first) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    for mut inverse in to.pieces() {
+        let from = &from[inverse.start() / (INVERTED * INVERTED)];
+        matrix.own().each(|(x, y), element| *element = from[y][x]);
+        for k in 0..INVERTED {
+            let (scaled, factors) = matrix.read(|a| {
+                let own = if column == k { 1.0 } else { a[k][column] };
+                let factors: [f32; OWN] = core::array::from_fn(|i| a[first + i * STEP][k]);
+                (own / a[k][k], factors)
+            });
+            matrix.own().each(|(x, y), element| {
+                if y == k {
+                    *element = scaled;
+                } else {
+                    let old = if x == k { 0.0 } else { *element };
+                    *element = old - factors[y / STEP] * scaled;
+                }
+            });
+        }
+        matrix.read(|a| {
+            let start = inverse.start();
+            inverse.each(|i, to| *to = a[(i - start) / INVERTED][i % INVERTED]);
+        });
+    }
+}
+
+/// The inverses of matrices: see [`gauss_jordan_safe()`].
+#[kernel(block_size(32, 8))]
+pub unsafe fn gauss_jordan_raw(from: *const f32, to: *mut f32) {
+    let a = shared_array![[f32; INVERTED + 1]; INVERTED];
+    let (x, first) = (
+        thread::thread_idx_x() as usize,
+        thread::thread_idx_y() as usize,
+    );
+    let start = thread::block_idx_x() as usize * INVERTED * INVERTED;
+    for i in 0..OWN {
+        let y = first + i * STEP;
+        (*a.add(y))[x] = *from.add(start + y * INVERTED + x);
+    }
+    thread::sync_threads();
+    for k in 0..INVERTED {
+        let own = if x == k { 1.0 } else { (*a.add(k))[x] };
+        let scaled = own / (*a.add(k))[k];
+        let mut factors = [0.0; OWN];
+        for i in 0..OWN {
+            factors[i] = (*a.add(first + i * STEP))[k];
+        }
+        thread::sync_threads();
+        for i in 0..OWN {
+            let y = first + i * STEP;
+            let element = &mut (*a.add(y))[x];
+            if y == k {
+                *element = scaled;
+            } else {
+                let old = if x == k { 0.0 } else { *element };
+                *element = old - factors[i] * scaled;
+            }
+        }
+        thread::sync_threads();
+    }
+    for i in 0..OWN {
+        let y = first + i * STEP;
+        *to.add(start + y * INVERTED + x) = (*a.add(y))[x];
     }
 }

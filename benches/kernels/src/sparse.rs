@@ -1,8 +1,9 @@
-//! Sparse matrices: products with vectors in compressed sparse row format (CSR), and sampled products
-//! of dense matrices (SDDMM).
+//! Sparse matrices: products with vectors in compressed sparse row format (CSR), also of blocks (BSR),
+//! and sampled products of dense matrices (SDDMM).
 
 use cuda_std::group::{self, Lanes};
 use cuda_std::prelude::*;
+use cuda_std::vector::F32x4;
 use cuda_std::{PerWarp, warp};
 
 /// One thread per row, for matrices whose rows are short and of similar length.
@@ -147,4 +148,54 @@ pub unsafe fn sddmm_raw(
             *to.add(i) = *values.add(i) * sum;
         }
     }
+}
+
+/// A block of a matrix, as its rows.
+pub type Block = [F32x4; 4];
+
+/// Returns the scalar product of two vectors.
+#[inline(always)]
+fn dot(a: F32x4, b: F32x4) -> f32 {
+    a.0.iter().zip(b.0).map(|(a, b)| a * b).sum()
+}
+
+/// The product of a matrix of blocks with a vector, one thread per row. `rows` has the first block
+/// of each row of blocks.
+#[kernel(block_size(256))]
+pub fn bsr_spmv_safe(
+    rows: &[u32],
+    columns: &[u32],
+    blocks: &[Block],
+    x: &[F32x4],
+    mut y: PerThread<f32>,
+) {
+    y.each(|i, y| {
+        let range = rows[i / 4] as usize..rows[i / 4 + 1] as usize;
+        let blocks = blocks[range.clone()].iter().zip(&columns[range]);
+        *y = blocks
+            .map(|(block, &column)| dot(block[i % 4], x[column as usize]))
+            .sum();
+    });
+}
+
+/// The product of a matrix of blocks with a vector, one thread per row: see [`bsr_spmv_safe()`].
+#[kernel(block_size(256))]
+pub unsafe fn bsr_spmv_raw(
+    rows: *const u32,
+    columns: *const u32,
+    blocks: *const Block,
+    x: *const F32x4,
+    y: *mut f32,
+    n: usize,
+) {
+    let i = thread::index_1d() as usize;
+    if i >= n {
+        return;
+    }
+    let mut sum = 0.0;
+    for k in *rows.add(i / 4) as usize..*rows.add(i / 4 + 1) as usize {
+        let row = (*blocks.add(k))[i % 4];
+        sum += dot(row, *x.add(*columns.add(k) as usize));
+    }
+    *y.add(i) = sum;
 }

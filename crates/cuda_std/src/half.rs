@@ -82,6 +82,10 @@ impl Format {
 
     /// Returns the number that an encoding represents.
     pub const fn widen(self, code: u32) -> f32 {
+        if self.exponent == 8 {
+            // The upper bits of an `f32`.
+            return f32::from_bits(code << (23 - self.fraction));
+        }
         let fraction = code & ((1 << self.fraction) - 1);
         let field = code >> self.fraction & ((1 << self.exponent) - 1);
         let negative = code >> (self.exponent + self.fraction) & 1 != 0;
@@ -160,7 +164,7 @@ fn sum_to_odd(a: f32, b: f32, c: f32) -> f64 {
 /// instruction on architectures that have it.
 macro_rules! half {
     ($(#[$doc:meta])* $ty:ident $pair:ident $format:ident,
-     from_f32: $from:tt, to_f32: $to:tt,
+     from_f32: $from_arch:literal $from:ident, to_f32: $to:tt,
      sums: $sums:literal [$add:ident $sub:ident $mul:ident $add2:ident $sub2:ident $mul2:ident],
      fused: $fused:literal [$fma:ident $fma2:ident],
      extremes: $extremes:literal [$min:ident $max:ident $min2:ident $max2:ident],
@@ -204,7 +208,8 @@ macro_rules! half {
             #[inline]
             #[must_use]
             pub fn from_f32(value: f32) -> Self {
-                half!(@on $from, Self(raw::$from(value)), Self($format.narrow(f64::from(value)) as u16))
+                half!(@if $from_arch, Self(raw::$from(value)),
+                    Self($format.narrow(f64::from(value)) as u16))
             }
 
             /// Converts from `f64`, rounding to nearest, ties to even.
@@ -555,7 +560,7 @@ macro_rules! half {
             }
         }
     };
-    // For a row that all architectures have, or none has.
+    // For a row that all architectures have, or that none needs.
     (@on none, $row:expr, $other:expr) => { $other };
     (@on $name:ident, $row:expr, $other:expr) => { half!(@if "sm_75", $row, $other) };
     (@if $arch:literal, $row:expr, $other:expr) => {{
@@ -566,7 +571,7 @@ macro_rules! half {
 half! {
     /// IEEE 754's binary16 (fp16): 5 exponent bits, 10 fraction bits.
     F16 F16x2 HALF,
-    from_f32: cvt_rn_f16_f32, to_f32: cvt_f32_f16,
+    from_f32: "sm_75" cvt_rn_f16_f32, to_f32: cvt_f32_f16,
     sums: "sm_75" [add_rn_f16 sub_rn_f16 mul_rn_f16 add_rn_f16x2 sub_rn_f16x2 mul_rn_f16x2],
     fused: "sm_75" [fma_rn_f16 fma_rn_f16x2],
     extremes: "sm_80" [min_f16 max_f16 min_f16x2 max_f16x2],
@@ -576,7 +581,7 @@ half! {
 half! {
     /// bfloat16 (bf16): 8 exponent bits, as many as `f32`, and 7 fraction bits.
     Bf16 Bf16x2 BRAIN,
-    from_f32: none, to_f32: none,
+    from_f32: "sm_80" cvt_rn_bf16_f32, to_f32: none,
     sums: "sm_90" [add_rn_bf16 sub_rn_bf16 mul_rn_bf16 add_rn_bf16x2 sub_rn_bf16x2 mul_rn_bf16x2],
     fused: "sm_80" [fma_rn_bf16 fma_rn_bf16x2],
     extremes: "sm_80" [min_bf16 max_bf16 min_bf16x2 max_bf16x2],

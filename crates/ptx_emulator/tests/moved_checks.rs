@@ -486,12 +486,13 @@ fn param(name: &str) -> usize {
 
 /// Runs a kernel, and returns its output, the report, and its fault.
 fn run(text: &str, slices: [&[u32]; 3], numbers: [u64; 4]) -> (Vec<u32>, Vec<u64>, Option<String>) {
-    run_block(text, [1; 3], slices, numbers)
+    run_blocks(text, 1, [1; 3], slices, numbers)
 }
 
-/// Runs a kernel with a block of threads.
-fn run_block(
+/// Runs a kernel with blocks of threads.
+fn run_blocks(
     text: &str,
+    grid: u32,
     block: [u32; 3],
     slices: [&[u32]; 3],
     numbers: [u64; 4],
@@ -507,7 +508,7 @@ fn run_block(
     for number in numbers {
         params = params.u64(number);
     }
-    let fault = device.launch_blocks("k", 1, block, params).err();
+    let fault = device.launch_blocks("k", grid, block, params).err();
     (
         device.download(uploaded[2], slices[2].len()),
         device.download(report, 4),
@@ -614,13 +615,14 @@ impl Text<'_> {
                 format!("setp.eq.s64 {p}, {x}, {last}")
             }
             0 => format!("setp.eq.s64 {p}, {x}, 0"),
-            1 => format!("setp.eq.s64 {p}, {y}, 0"),
+            1 => format!("setp.lt.u64 {p}, {y}, {}", self.rng.u32(1..3)),
             2 => {
                 let next = self.op("%rd", "add.s64", &format!("{x}, 1"));
                 format!("setp.ge.u64 {p}, {next}, %bound")
             }
             3 => {
-                let next = self.op("%rd", "add.s64", &format!("{y}, 1"));
+                let by = self.rng.u32(1..4);
+                let next = self.op("%rd", "add.s64", &format!("{y}, {by}"));
                 format!("setp.ge.u64 {p}, {next}, %offset")
             }
             4 => format!("setp.le.s64 {p}, %stride, {x}"),
@@ -899,7 +901,7 @@ impl Text<'_> {
 struct Inner {
     /// The counter that ends the loop, and another one.
     counters: [String; 2],
-    steps: [i64; 2],
+    steps: [String; 2],
     /// The type and the relation of the comparison under which the loop continues.
     relation: &'static str,
     bound: String,
@@ -923,7 +925,8 @@ impl Text<'_> {
             0 => self.op("%rd", "and.b64", &format!("{count}, 15")),
             1 => self.op("%rd", "min.u64", &format!("{count}, 9")),
             _ => {
-                let number = self.rng.u32(..12);
+                let most = [4, 12][self.rng.usize(..2)];
+                let number = self.rng.u32(..most);
                 self.op("%rd", "mov.u64", &number.to_string())
             }
         };
@@ -979,12 +982,17 @@ impl Text<'_> {
         };
         let counter = self.op("%rd", "mov.u64", &start);
         let start = ["0", "7", "%rd4", "%rd5", &bound][self.rng.usize(..5)].to_owned();
+        // The first or any element of a row, to which each iteration adds the width.
+        let (start, other_step) = match self.rng.bool() {
+            true => ("%rd4".to_owned(), "%bound"),
+            false => (start, ["1", "-1", "3", "32"][self.rng.usize(..4)]),
+        };
         let other = self.op("%rd", "mov.u64", &start);
         let iterations = self.op("%r", "mov.u32", "0");
         self.line(&format!("$I{number}:"));
         Inner {
             counters: [counter, other],
-            steps: [step, [1, -1, 3, 32][self.rng.usize(..4)]],
+            steps: [step.to_string(), other_step.to_owned()],
             relation,
             bound,
             compares_first: self.rng.u32(..4) == 0,
@@ -1003,7 +1011,7 @@ impl Text<'_> {
             text.op("%p", &setp, &format!("{counter}, {}", inner.bound))
         };
         let first = inner.compares_first.then(|| compare(self));
-        let mut steps = vec![(counter, inner.steps[0]), (other, inner.steps[1])];
+        let mut steps = vec![(counter, &inner.steps[0]), (other, &inner.steps[1])];
         // Perhaps some steps precede a branch, after which the old or the new value may be read.
         let early = match self.rng.bool() {
             true => 0,
@@ -1023,7 +1031,7 @@ impl Text<'_> {
             }
             self.line(&format!("$M{number}:"));
         }
-        let late = |text: &mut Self, steps: &[(&String, i64)]| {
+        let late = |text: &mut Self, steps: &[(&String, &String)]| {
             for (counter, step) in steps {
                 text.line(&format!("add.s64 {counter}, {counter}, {step};"));
             }
@@ -1140,9 +1148,16 @@ fn grid_stride(rng: &mut Rng) -> String {
         // Perhaps in a loop with counters of its own.
         let inner = (text.rng.bool()).then(|| text.open_loop(number, &skip));
         for _ in 0..text.rng.u32(1..5) {
-            let x = match &inner {
-                Some(inner) if text.rng.bool() => inner.any_counter(text.rng).to_owned(),
-                _ => "%rd4".to_owned(),
+            let (x, own) = match &inner {
+                Some(inner) if text.rng.bool() => {
+                    let x = inner.any_counter(text.rng).to_owned();
+                    let row = text.rng.i32(-2..3);
+                    let row = text.op("%rd", "add.s64", &format!("%rd5, {row}"));
+                    let row = text.op("%rd", "mul.lo.s64", &format!("{row}, %bound"));
+                    let own = text.op("%rd", "add.s64", &format!("{row}, {x}"));
+                    (x, own)
+                }
+                _ => ("%rd4".to_owned(), own.clone()),
             };
             text.access(&x, "%rd5", &own);
         }
@@ -1222,6 +1237,107 @@ fn specialized_kernels_change_nothing() {
     assert!(
         (changed > kernels / 2 && narrowed > kernels / 4) || seed.is_some(),
         "{changed} changed and {narrowed} narrowed of {kernels}"
+    );
+}
+
+/// Returns a kernel that loads from several rows of a matrix, and whether all of these elements are
+/// within the matrix. Like LLVM, the inner loop adds the width instead of multiplying again.
+fn window(rng: &mut Rng) -> (String, bool) {
+    let mut text = Text::new(rng);
+    let mut pick = |range| text.rng.i64(range);
+    let (above, below) = (pick(0..3), pick(0..4));
+    let (left, right) = (pick(0..3), pick(0..3));
+    let (row, column, rows) = (pick(-2..2), pick(-2..3), pick(1..5));
+    let is_within = row >= -above && row + rows - 1 <= below && column >= -left && column <= right;
+    let (first, step, relation, last) = match text.rng.u32(..4) {
+        0 => (rows, -1, "ne.s32", 0),
+        1 => (0, 1, "lt.u32", rows),
+        2 => (0, 1, "ne.s32", rows),
+        _ => (7, -1, "ne.s32", 7 - rows),
+    };
+    // The counter changes before or after the register with the column.
+    let mut steps = [
+        "add.s64 %rd6, %rd6, %bound;".to_owned(),
+        format!("add.s32 %r9, %r9, {step};"),
+    ];
+    if text.rng.bool() {
+        steps.swap(0, 1);
+    }
+    text.line("mov.u32 %acc, 7;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;");
+    text.line("mov.u32 %r3, %nctaid.x;\nmov.u32 %r4, %nctaid.x;");
+    text.line("cvt.u64.u32 %rd1, %r1;\ncvt.u64.u32 %rd2, %r2;");
+    text.line("cvt.u64.u32 %rd3, %r3;\ncvt.u64.u32 %rd4, %r4;");
+    text.line("setp.ge.u64 %p1, %rd1, %bound;\n@%p1 bra $end;");
+    text.line("setp.ge.u64 %p2, %rd2, %offset;\n@%p2 bra $end;");
+    text.line("$rows:\nmov.u64 %rd5, %rd1;\n$columns:");
+    for (place, extent, before, after) in [
+        ("%rd5", "%bound", left, right),
+        ("%rd2", "%offset", above, below),
+    ] {
+        let p = text.op("%p", "setp.lt.u64", &format!("{place}, {before}"));
+        text.line(&format!("@{p} bra $skip;"));
+        let end = text.op("%rd", "add.s64", &format!("{place}, {after}"));
+        let p = text.op("%p", "setp.ge.u64", &format!("{end}, {extent}"));
+        text.line(&format!("@{p} bra $skip;"));
+    }
+    text.line(&format!(
+        "mov.u64 %rd6, %rd5;\nmov.u32 %r9, {first};\n$window:"
+    ));
+    let index = text.op("%rd", "add.s64", &format!("%rd2, {row}"));
+    let index = text.op("%rd", "mul.lo.s64", &format!("{index}, %bound"));
+    let index = text.op("%rd", "add.s64", &format!("{index}, {column}"));
+    let index = text.op("%rd", "add.s64", &format!("{index}, %rd6"));
+    text.check(&index, "%xs_len");
+    let at = text.address("%xs", &index);
+    let value = text.op("%r", "ld.global.u32", &format!("[{at}]"));
+    text.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+    for step in steps {
+        text.line(&step);
+    }
+    text.line(&format!(
+        "setp.{relation} %p5, %r9, {last};\n@%p5 bra $window;"
+    ));
+    text.line("$skip:");
+    let own = text.op("%rd", "mad.lo.s64", "%rd2, %bound, %rd5");
+    let at = text.address("%out", &own);
+    text.line(&format!("st.global.u32 [{at}], %acc;"));
+    text.line("add.s64 %rd5, %rd5, %rd3;\nsetp.lt.u64 %p3, %rd5, %bound;\n@%p3 bra $columns;");
+    text.line("add.s64 %rd2, %rd2, %rd4;\nsetp.lt.u64 %p4, %rd2, %offset;\n@%p4 bra $rows;");
+    text.line("$end:\nret;");
+    (text.finish(""), is_within)
+}
+
+#[test]
+fn windows_of_matrices_change_nothing() {
+    let (seed, kernels) = settings(300);
+    let (mut proven, mut within) = (0, 0);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let (text, is_within) = window(&mut rng);
+        let (plain, moved) = finished(&text);
+        within += u64::from(is_within);
+        // The entry for ordinary launches cannot panic.
+        let ordinary = moved.split_once("k$ordinary");
+        let is_proven = ordinary.is_some_and(|(_, entry)| !entry.contains("exit"));
+        proven += u64::from(is_within && is_proven);
+        for _ in 0..8 {
+            let (width, height) = (rng.u64(..7), rng.u64(..7));
+            let len = match rng.u32(..4) {
+                0 => rng.u64(..40),
+                _ => width * height,
+            };
+            let elements: Vec<u32> = (0..len.max(1) as u32).collect();
+            let slices = [&elements[..], &[1], &[1; 36]];
+            let numbers = [0, width, 0, height];
+            // As many blocks as places in a row or column: each thread has one place.
+            let launch = |text: &str| run_blocks(text, 6, [6, 6, 1], slices, numbers);
+            let (expected, found) = (launch(&plain), launch(&moved));
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        proven > within / 2 || seed.is_some(),
+        "{proven} proven of {within}"
     );
 }
 
@@ -1697,7 +1813,7 @@ fn elements_of_places_change_nothing() {
                 false => [5, 4, 1],
             };
             let [expected, found] = [&plain, &moved].map(|text| {
-                let (out, report, fault) = run_block(text, block, slices, numbers);
+                let (out, report, fault) = run_blocks(text, 1, block, slices, numbers);
                 // Any of the threads that panic may report it.
                 let reported = report.iter().take(3).any(|&word| word != 0);
                 (out, (!reported).then_some(report), fault)

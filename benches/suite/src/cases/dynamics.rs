@@ -1,10 +1,14 @@
-//! Dynamics: systems of ordinary differential equations, principal stresses, and advection.
+//! Dynamics: systems of ordinary differential equations, principal stresses, advection, and rigid
+//! bodies.
 
 use super::Scale;
 use crate::case::{
     Args, Buffer, Case, close, download, near, samples, uniform_f32, upload, zeroed,
 };
-use bench_kernels::dynamics::{SPECIES, Symmetric, flux, growth, runge_kutta};
+use bench_kernels::dynamics::{
+    Body, Load, Rotation, SPECIES, Symmetric, flux, growth, runge_kutta,
+};
+use bench_kernels::images::Vec3;
 use cust::error::CudaResult;
 use cust::vector::F32x2;
 
@@ -116,5 +120,68 @@ pub fn advect_2d(scale: Scale) -> CudaResult<Case> {
                 let flows = from_left(x) - from_left(x + 1) + from_above(y) - from_above(y + 1);
                 f64::from(values[i] + flows)
             })
+        }))
+}
+
+pub fn rigid_bodies(scale: Scale) -> CudaResult<Case> {
+    const H: f32 = 0.01;
+    const NUMBERS: usize = 23;
+    let n = scale.pick(1000, 1 << 21);
+    let numbers: Vec<f32> = uniform_f32(NUMBERS * n, 1)
+        .into_iter()
+        .map(|x| 2.0 * x - 1.0)
+        .collect();
+    let vector = |i: usize| Vec3::new(numbers[i], numbers[i + 1], numbers[i + 2]);
+    let forces: Vec<Load> = (0..n)
+        .map(|i| Load {
+            force: vector(NUMBERS * i),
+            torque: vector(NUMBERS * i + 3),
+        })
+        .collect();
+    let states: Vec<Body> = (0..n)
+        .map(|i| NUMBERS * i + 6)
+        .map(|i| Body {
+            position: vector(i),
+            velocity: vector(i + 3),
+            rotation: Rotation {
+                w: 2.0 + numbers[i + 6],
+                axis: vector(i + 7),
+            }
+            .normalized(),
+            momentum: vector(i + 10),
+            inverse_mass: 2.0 + numbers[i + 13],
+            inverse_inertia: vector(i + 14) + Vec3::new(2.0, 2.0, 2.0),
+        })
+        .collect();
+    let (from, loads) = (upload(&states)?, upload(&forces)?);
+    let to = upload(&vec![Body::default(); n])?;
+    let pointers = Args::new().pointer(&from).pointer(&loads).value(H);
+    let pointers = pointers.pointer(&to);
+    Ok(Case::new("rigid_bodies", n.div_ceil(256), 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            (Args::new().slice(&from).slice(&loads).value(H)).output(&to),
+        )
+        .input(&from)
+        .input(&loads)
+        .output(&to)
+        .bytes((2 * size_of::<Body>() + size_of::<Load>()) * n)
+        .check(move || {
+            let numbers = |body: Body| {
+                let Rotation { w, axis } = body.rotation;
+                let spare = Vec3::new(w, body.inverse_mass, 0.0);
+                let vectors = [body.position, body.velocity, body.momentum, axis, spare];
+                (vectors.into_iter().chain([body.inverse_inertia]))
+                    .flat_map(|vector| [vector.x, vector.y, vector.z])
+            };
+            let results = download(&to)?;
+            for i in samples(n) {
+                let expected = numbers(states[i].step(forces[i], H));
+                for (result, expected) in numbers(results[i]).zip(expected) {
+                    near(i, result, f64::from(expected), 1e-5, 1e-5)?;
+                }
+            }
+            Ok(())
         }))
 }

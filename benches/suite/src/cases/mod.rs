@@ -32,6 +32,7 @@ mod physics;
 mod programs;
 mod records;
 mod recurrences;
+mod retrieval;
 mod scan;
 mod scenes;
 mod sequences;
@@ -44,6 +45,7 @@ mod stream;
 mod tensor;
 mod training;
 mod transport;
+mod vision;
 mod volumes;
 mod worlds;
 
@@ -219,4 +221,14 @@ pub const ALL: &[(&str, Make)] = &[
     ("block_match", detection::block_match),
     ("hmm_forward", chains::hmm_forward),
     ("random_walk", chains::random_walk),
+    ("hog_cells", vision::hog_cells),
+    ("optical_flow", vision::optical_flow),
+    ("pq_distance", retrieval::pq_distance),
+    ("cosine_rows", retrieval::cosine_rows),
+    ("sliding_max", sequences::sliding_max),
+    ("kmer_count", sequences::kmer_count),
+    ("bsr_spmv", sparse::bsr_spmv),
+    ("gauss_jordan", solvers::gauss_jordan),
+    ("rigid_bodies", dynamics::rigid_bodies),
+    ("gelu_residual", networks::gelu_residual),
 ];

@@ -1,8 +1,10 @@
-//! Networks: a normalization with a residual, and the cell of a recurrent network.
+//! Networks: a normalization with a residual, the cell of a recurrent network, and an activation.
 
 use super::Scale;
-use crate::case::{Args, Buffer, Case, close, uniform_f32, upload, zeroed};
-use bench_kernels::networks::{EPSILON, GATES, HIDDEN};
+use crate::case::{
+    Args, Buffer, Case, close, download, near, samples, uniform_f32, upload, zeroed,
+};
+use bench_kernels::networks::{EPSILON, GATES, HIDDEN, pair};
 use cust::error::CudaResult;
 
 pub fn rms_norm(scale: Scale) -> CudaResult<Case> {
@@ -103,5 +105,56 @@ pub fn lstm_cell(scale: Scale) -> CudaResult<Case> {
             close(&hidden, 1e-5, 1e-6, |i| {
                 sigmoid(gate(i, 3)) * cell(i).tanh()
             })
+        }))
+}
+
+pub fn gelu_residual(scale: Scale) -> CudaResult<Case> {
+    let width = scale.pick(300, 2048);
+    let rows = scale.pick(5, 1 << 14);
+    let numbers = |n: usize, seed: u64| -> Vec<_> {
+        let numbers: Vec<f32> = (uniform_f32(2 * n, seed).into_iter())
+            .map(|x| 4.0 * x - 2.0)
+            .collect();
+        (numbers.as_chunks::<2>().0.iter())
+            .map(|&[x, y]| pair(x, y))
+            .collect()
+    };
+    let (inputs, offsets) = (numbers(rows * width, 1), numbers(width, 2));
+    let rests = numbers(rows * width, 3);
+    let (from, biases, residual) = (upload(&inputs)?, upload(&offsets)?, upload(&rests)?);
+    let to = upload(&vec![pair(0.0, 0.0); rows * width])?;
+    let pointers = Args::new().pointer(&from).pointer(&biases);
+    let pointers = pointers.pointer(&residual).pointer(&to);
+    Ok(Case::new("gelu_residual", (width.div_ceil(256), rows), 256)
+        .args(
+            pointers.clone().value(width as i32),
+            pointers.value(width),
+            Args::new()
+                .slice(&from)
+                .slice(&biases)
+                .slice(&residual)
+                .rows(&to, width),
+        )
+        .input(&from)
+        .input(&biases)
+        .input(&residual)
+        .output(&to)
+        .bytes(12 * rows * width)
+        .check(move || {
+            let gelu = |x: f64| {
+                let inner = 0.797_884_560_8 * (x + 0.044_715 * x * x * x);
+                0.5 * x * (1.0 + inner.tanh())
+            };
+            let results = download(&to)?;
+            for i in samples(results.len()) {
+                let pairs = [inputs[i], offsets[i % width], rests[i], results[i]];
+                let [input, bias, rest, result] =
+                    pairs.map(|pair| [pair.low(), pair.high()].map(|x| f64::from(x.to_f32())));
+                for k in 0..2 {
+                    // `bf16` has 8 bits.
+                    near(i, result[k], gelu(input[k] + bias[k]) + rest[k], 4e-3, 1e-5)?;
+                }
+            }
+            Ok(())
         }))
 }

@@ -1,9 +1,11 @@
-//! Sequences: differences, sums of segments, a filter that reduces the sample rate, and a pass of a
-//! radix sort.
+//! Sequences: differences, sums of segments, a filter that reduces the sample rate, a pass of a radix
+//! sort, maxima of windows, and counts of short sequences of DNA.
 
 use super::Scale;
 use crate::case::{Args, Buffer, Case, close, random, uniform_f32, upload, zeroed};
-use bench_kernels::sequences::{DIGIT_BITS, FACTOR, PAGE, from_zigzag};
+use bench_kernels::sequences::{
+    BASES, DIGIT_BITS, FACTOR, Kmer, PAGE, SEQUENCES, WINDOW, from_zigzag,
+};
 use cust::error::CudaResult;
 
 pub fn delta_decode(scale: Scale) -> CudaResult<Case> {
@@ -132,4 +134,55 @@ pub fn radix_scatter(scale: Scale) -> CudaResult<Case> {
         .output(&to)
         .bytes(8 * n + 4 * places.len())
         .check(move || close(&to, 0.0, 0.0, |i| sorted[i].into())))
+}
+
+pub fn sliding_max(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(1000, 1 << 26);
+    let values = uniform_f32(n + WINDOW - 1, 1);
+    let from = upload(&values)?;
+    let to: Buffer<f32> = zeroed(n)?;
+    let start = Args::new().pointer(&from);
+    Ok(Case::new("sliding_max", n.div_ceil(256), 256)
+        .args(
+            (start.clone().value(values.len() as i32).pointer(&to)).value(n as i32),
+            start.value(values.len()).pointer(&to).value(n),
+            Args::new().slice(&from).output(&to),
+        )
+        .input(&from)
+        .output(&to)
+        .bytes(8 * n)
+        .check(move || {
+            close(&to, 0.0, 0.0, |i| {
+                let window = values[i..i + WINDOW].iter().copied();
+                window.fold(f32::NEG_INFINITY, f32::max).into()
+            })
+        }))
+}
+
+pub fn kmer_count(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(1000, 1 << 22);
+    let bases: Vec<u32> = (0..n as u64).map(|i| random(i) as u32).collect();
+    let words = upload(&bases)?;
+    let counts: Buffer<u32> = zeroed(SEQUENCES)?;
+    let pointers = Args::new().pointer(&words).pointer(&counts);
+    let mut expected = vec![0u32; SEQUENCES];
+    let mut kmer = Kmer::<BASES>::default();
+    let bases = (bases.iter()).flat_map(|&word| (0..16).map(move |k| word >> (2 * k) & 3));
+    for (i, base) in bases.take(16 * (n - 1) + BASES - 1).enumerate() {
+        kmer.push(base);
+        if i >= BASES - 1 {
+            expected[kmer.number()] += 1;
+        }
+    }
+    Ok(Case::new("kmer_count", n.div_ceil(256), 256)
+        .args(
+            pointers.clone().value(n as i32),
+            pointers.value(n),
+            Args::new().slice(&words).slice(&counts),
+        )
+        .input(&words)
+        .output_from(&counts, 0)
+        .reset()
+        .bytes(4 * n)
+        .check(move || close(&counts, 0.0, 0.0, |i| expected[i].into())))
 }

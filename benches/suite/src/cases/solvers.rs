@@ -4,7 +4,7 @@ use super::Scale;
 use crate::case::{
     Args, Buffer, Case, close, download, near, uniform_f32, uniform_f64, upload, zeroed,
 };
-use bench_kernels::solvers::{Matrix, ORDER, SIDE};
+use bench_kernels::solvers::{INVERTED, Matrix, ORDER, SIDE};
 use cust::error::CudaResult;
 
 /// The number of elements of a matrix.
@@ -155,5 +155,47 @@ pub fn lu8x8(scale: Scale) -> CudaResult<Case> {
                 matrix.factor();
                 f64::from(matrix.0.as_flattened()[i / n])
             })
+        }))
+}
+
+pub fn gauss_jordan(scale: Scale) -> CudaResult<Case> {
+    const ELEMENTS: usize = INVERTED * INVERTED;
+    let matrices = scale.pick(3, 1 << 15);
+    let mut values = uniform_f32(matrices * ELEMENTS, 1);
+    for (i, value) in values.iter_mut().enumerate() {
+        // Diagonally dominant.
+        if i % ELEMENTS % (INVERTED + 1) == 0 {
+            *value += INVERTED as f32;
+        }
+    }
+    let rows = values.as_chunks::<INVERTED>().0;
+    let from = upload(rows.as_chunks::<INVERTED>().0)?;
+    let to: Buffer<f32> = zeroed(values.len())?;
+    let pointers = Args::new().pointer(&from).pointer(&to);
+    Ok(Case::new("gauss_jordan", matrices, (32, 8))
+        .args(
+            pointers.clone(),
+            pointers,
+            Args::new().slice(&from).output(&to),
+        )
+        .input(&from)
+        .output(&to)
+        .bytes(8 * values.len())
+        .f32_operations(2.0 * matrices as f64 * (INVERTED as f64).powi(3))
+        .check(move || {
+            let results = download(&to)?;
+            for start in (0..values.len()).step_by(ELEMENTS * matrices.div_ceil(100)) {
+                let (matrix, inverse) = (&values[start..], &results[start..]);
+                for i in 0..ELEMENTS {
+                    let (row, column) = (i / INVERTED, i % INVERTED);
+                    let products = (0..INVERTED).map(|k| {
+                        f64::from(matrix[row * INVERTED + k])
+                            * f64::from(inverse[k * INVERTED + column])
+                    });
+                    let expected = if row == column { 1.0 } else { 0.0 };
+                    near(start + i, products.sum::<f64>(), expected, 1e-4, 1e-5)?;
+                }
+            }
+            Ok(())
         }))
 }

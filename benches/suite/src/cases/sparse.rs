@@ -4,8 +4,9 @@ use super::Scale;
 use crate::case::{
     Args, Buffer, Case, close, random, uniform, uniform_f32, uniform_f64, upload, zeroed,
 };
-use bench_kernels::sparse::DEPTH;
+use bench_kernels::sparse::{Block, DEPTH};
 use cust::error::CudaResult;
+use cust::vector::F32x4;
 
 /// A matrix in compressed sparse row format.
 struct Matrix {
@@ -133,6 +134,59 @@ pub fn sddmm(scale: Scale) -> CudaResult<Case> {
                 let products = row.iter().zip(column);
                 let sum: f64 = products.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum();
                 f64::from(factors[i]) * sum
+            })
+        }))
+}
+
+/// Rows of up to 15 blocks at random places.
+pub fn bsr_spmv(scale: Scale) -> CudaResult<Case> {
+    let n = scale.pick(60, 1 << 18);
+    let matrix = Matrix::new(n, |row| {
+        let row = row as u64;
+        (0..random(row) % 16).map(move |k| (random(row << 24 | k | 1 << 60) % n as u64) as u32)
+    });
+    let count = matrix.columns.len();
+    let elements = uniform_f32(16 * count, 1);
+    let values: Vec<Block> = (elements.as_chunks::<16>().0.iter())
+        .map(|block| std::array::from_fn(|row| F32x4(std::array::from_fn(|k| block[4 * row + k]))))
+        .collect();
+    let vector = uniform_f32(4 * n, 2);
+    let vectors: Vec<F32x4> = (vector.as_chunks::<4>().0.iter())
+        .map(|&x| F32x4(x))
+        .collect();
+    let (rows, columns) = (upload(&matrix.rows)?, upload(&matrix.columns)?);
+    let (blocks, x) = (upload(&values)?, upload(&vectors)?);
+    let y: Buffer<f32> = zeroed(4 * n)?;
+    let pointers = Args::new().pointer(&rows).pointer(&columns);
+    let pointers = pointers.pointer(&blocks).pointer(&x).pointer(&y);
+    Ok(Case::new("bsr_spmv", (4 * n).div_ceil(256), 256)
+        .args(
+            pointers.clone().value(4 * n as i32),
+            pointers.value(4 * n),
+            Args::new()
+                .slice(&rows)
+                .slice(&columns)
+                .slice(&blocks)
+                .slice(&x)
+                .output(&y),
+        )
+        .input(&rows)
+        .input(&columns)
+        .input(&blocks)
+        .input(&x)
+        .output(&y)
+        .bytes(68 * count + 36 * n)
+        .f32_operations(32.0 * count as f64)
+        .check(move || {
+            close(&y, 1e-5, 0.0, |i| {
+                (matrix.rows[i / 4] as usize..matrix.rows[i / 4 + 1] as usize)
+                    .flat_map(|block| (0..4).map(move |k| (block, k)))
+                    .map(|(block, k)| {
+                        let element = elements[16 * block + i % 4 * 4 + k];
+                        let column = matrix.columns[block] as usize;
+                        f64::from(element) * f64::from(vector[4 * column + k])
+                    })
+                    .sum()
             })
         }))
 }

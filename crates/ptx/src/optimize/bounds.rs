@@ -17,7 +17,7 @@ use std::rc::Rc;
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
-use super::loops::{self, Comparison, Relation};
+use super::loops::{self, Comparison, Relation, Step};
 use super::names::Names;
 use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
@@ -560,12 +560,14 @@ fn analyze<'a>(
         if region.is_join(id) {
             known = Known::default();
         }
-        for register in region.written(id) {
-            known.forget(register);
-        }
         let Some(mut facts) = starts.remove(&id) else {
             continue;
         };
+        let strided = known.strided(&facts, region, id);
+        for register in region.written(id) {
+            known.forget(register);
+        }
+        known.values.extend(strided);
         for statement in &graph.blocks[id].body {
             if let Statement::Instruction(it) = statement {
                 if let Some(&Operand::Name(register)) = it.operands.first()
@@ -748,6 +750,55 @@ impl<'a> Known<'a> {
             let mut all = limit.sum.registers().chain([limit.extent]);
             all.all(|it| it != register)
         });
+    }
+
+    /// Returns the values, at the start of each iteration of the loop that starts with a block, of the
+    /// registers to which it adds another one: libnvvm adds `width` instead of computing
+    /// `row * width` again. How often it did follows from a counter that changes by 1.
+    fn strided(&self, facts: &Facts<'a>, region: &Region<'a>, id: Id) -> Vec<(&'a str, Value<'a>)> {
+        let counters = region.counters(id);
+        let is_kept = |polynomial: &Polynomial<'a>| {
+            let mut registers = polynomial.registers();
+            registers.all(|name| !region.written(id).contains(&name))
+        };
+        let additions = counters.iter().find_map(|counter| {
+            let Step::Constant(sign @ (1 | -1)) = counter.step else {
+                return None;
+            };
+            // Then the counter does not wrap around.
+            let (low, high) = facts.range(&Operand::Name(counter.register))?;
+            let fits = low >= 0 && high <= i32::MAX.into();
+            let first = match self.values.get(counter.register) {
+                Some(value) if value.hypothesis.is_some() => None,
+                Some(value) => Some(&value.polynomial),
+                None => self.definitions.get(counter.register),
+            };
+            let first = first.filter(|first| fits && is_kept(first))?;
+            let change = Polynomial::register(counter.register).plus(first, -1)?;
+            Some((Polynomial::default().plus(&change, sign)?, high - low))
+        });
+        let Some((additions, most)) = additions else {
+            return Vec::new();
+        };
+        let strided = counters.iter().filter_map(|counter| {
+            let Step::Register(step) = counter.step else {
+                return None;
+            };
+            let step = self.value(facts, &Operand::Name(step))?;
+            let first = self.values.get(counter.register)?;
+            let is_plain = first.hypothesis.is_none() && step.hypothesis.is_none();
+            let high = most.checked_mul(step.range.1)?.checked_add(first.range.1)?;
+            let fits = counter.bits == 64 || first.range.0 >= 0 && high <= u32::MAX.into();
+            let sum = additions.times(&step.polynomial)?;
+            let value = Value {
+                polynomial: sum.plus(&first.polynomial, 1)?.into(),
+                range: (first.range.0, high),
+                hypothesis: None,
+            };
+            let is_known = is_plain && fits && step.range.0 >= 0 && is_kept(&first.polynomial);
+            is_known.then_some((counter.register, value))
+        });
+        strided.collect()
     }
 
     /// Keeps what holds in both.

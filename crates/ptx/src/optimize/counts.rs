@@ -92,6 +92,11 @@ impl<'a> Counted<'a> {
         })
     }
 
+    /// Returns the counters.
+    pub fn counters(&self) -> &[Counter<'a>] {
+        &self.counters
+    }
+
     /// Returns the ranges of the counters at the start of each iteration. `entered` returns what is
     /// known when the loop is entered.
     pub fn ranges(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Vec<(&'a str, Range)> {

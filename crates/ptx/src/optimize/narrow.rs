@@ -21,7 +21,7 @@ use super::definitions;
 use super::floats::{self, Floats};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
-use super::loops::{self, Comparison, Relation};
+use super::loops::{self, Comparison, Counter, Relation};
 use super::names::Names;
 use super::specialize::{BOUND, Covered, Special};
 use super::version::number;
@@ -372,6 +372,12 @@ impl<'a> Region<'a> {
     /// Returns the registers that the loop writes that is entered at a block.
     pub fn written(&self, id: Id) -> &[&'a str] {
         self.written.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the counters of the loop that starts with a block, if it ends when one of them reaches
+    /// a bound. Each iteration changes each of them once.
+    pub fn counters(&self, id: Id) -> &[Counter<'a>] {
+        self.counted.get(&id).map_or(&[], Counted::counters)
     }
 
     /// Returns whether a loop with several entries continues at a block: what is known of the blocks
