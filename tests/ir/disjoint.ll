@@ -30,3 +30,24 @@ end:
 ; CHECK: %index = add nuw nsw i64 %begin, %thread
 ; CHECK-NEXT: %common = or i64 %begin, %thread
 ; CHECK-NEXT: %factor = or i64 %begin, 1
+
+; A constant part of an index is added, too.
+define float @g(ptr %from, i64 %lane, i64 %row) {
+start:
+  %index = or disjoint i64 %lane, 32
+  %element = getelementptr float, ptr %from, i64 %index
+  %a = load float, ptr %element, align 4
+  %variable = or disjoint i64 %lane, %row
+  %other = getelementptr float, ptr %from, i64 %variable
+  %b = load float, ptr %other, align 4
+  %both = or disjoint i64 %lane, 64
+  %third = getelementptr float, ptr %from, i64 %both
+  %factor = mul i64 %both, 3
+  store i64 %factor, ptr %third, align 8
+  %sum = fadd float %a, %b
+  ret float %sum
+}
+; CHECK-LABEL: define float @g(
+; CHECK:   %index = add nuw nsw i64 %lane, 32
+; CHECK:   %variable = or i64 %lane, %row
+; CHECK:   %both = or i64 %lane, 64

@@ -15,7 +15,7 @@ define internal fastcc noundef range(i64 0, 10) i64 @f(ptr nofree noundef readon
   %3 = icmp samesign ult i64 %1, 5, !prof !1
   br i1 %3, label %4, label %7
 
-; CHECK: or i64 %1, 8
+; CHECK: add nuw nsw i64 %1, 8
 ; CHECK: getelementptr inbounds i32, ptr %0, i64 %
 4:                                                ; preds = %2
   %5 = or disjoint i64 %1, 8

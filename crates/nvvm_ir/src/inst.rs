@@ -228,6 +228,9 @@ pub struct ParamAttrs {
     /// to which a kernel takes a reference; 0 if unknown. LLVM has no such attribute, so it is not
     /// written.
     pub element: u64,
+    /// Whether the element is readable: a slice may be empty, a value to which a kernel takes a
+    /// reference exists. Not written either.
+    pub readable: bool,
     /// `byval` with this type: an aggregate that a kernel takes by value.
     pub byval: Option<Type>,
     /// For a kernel's `byval`: the parameter is not written, so its address may be taken without a

@@ -75,6 +75,7 @@ impl Exchange {
                 for (attrs, old) in data.param_attrs.iter_mut().zip(&old.param_attrs) {
                     attrs.grid_constant = old.grid_constant;
                     attrs.element = old.element;
+                    attrs.readable = old.readable;
                 }
             }
         }

@@ -42,6 +42,7 @@ mod separate_panics;
 mod share_slots;
 mod skip_selects;
 mod subtract_steps;
+mod unite_exits;
 mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
@@ -69,6 +70,7 @@ pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
 pub use subtract_steps::subtract_steps;
+pub use unite_exits::unite_exits;
 pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
@@ -150,6 +152,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "unite_exits",
+        about: "gives loops that end by two counts one exit",
+        run: unite_exits,
     },
     Pass {
         name: "narrow_sums",

@@ -376,12 +376,15 @@ fn guarantees<'tcx>(
     attrs: &ArgAttributes,
     layout: TyAndLayout<'tcx>,
 ) -> ParamAttrs {
-    let element = match pointee(layout) {
+    let (element, readable) = match pointee(layout) {
         Some(pointee) if cx.optimizes() => match *pointee.kind() {
-            ty::Slice(element) => cx.layout_of(element).size.bytes(),
-            _ => 0,
+            ty::Slice(element) => (cx.layout_of(element).size.bytes(), false),
+            _ => match cx.layout_of(pointee) {
+                pointee if pointee.is_sized() => (pointee.size.bytes(), true),
+                _ => (0, false),
+            },
         },
-        _ => 0,
+        _ => (0, false),
     };
     ParamAttrs {
         noalias: cx.optimizes() && attrs.regular.contains(ArgAttribute::NoAlias),
@@ -392,6 +395,7 @@ fn guarantees<'tcx>(
             _ => 0,
         },
         element,
+        readable,
         ..ParamAttrs::default()
     }
 }

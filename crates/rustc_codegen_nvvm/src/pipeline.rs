@@ -340,6 +340,7 @@ impl Compiler<'_> {
                     passes::unroll_array_loops(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
+                    passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
                     legalize::legalize(&mut optimized, &target)

@@ -483,3 +483,81 @@ fails:
 ; CHECK-NEXT:   call void @panic() noreturn
 ; CHECK-NEXT:   unreachable
 ; CHECK-NEXT: }
+
+
+; The value of a reference is readable before a check, but not that of a slice. Many values stay in the
+; loop.
+define void @reference(ptr noalias readonly align 4 "element"="8" "readable" %value, ptr noalias readonly align 4 "element"="8" %slice, ptr noalias readonly align 8 "element"="80" "readable" %large, i64 %n, ptr %out) {
+start:
+  br label %header
+header:
+  %i = phi i64 [ 0, %start ], [ %next, %latch ]
+  %inside = icmp ult i64 %i, %n
+  br i1 %inside, label %latch, label %fails
+latch:
+  %second = getelementptr i8, ptr %value, i64 4
+  %a = load float, ptr %second, align 4
+  %b = load float, ptr %value, align 4
+  %c = load float, ptr %slice, align 4
+  %l0 = load i64, ptr %large, align 8
+  %at1 = getelementptr i8, ptr %large, i64 16
+  %l1 = load i64, ptr %at1, align 8
+  %at2 = getelementptr i8, ptr %large, i64 32
+  %l2 = load i64, ptr %at2, align 8
+  %at3 = getelementptr i8, ptr %large, i64 48
+  %l3 = load i64, ptr %at3, align 8
+  %at4 = getelementptr i8, ptr %large, i64 64
+  %l4 = load i64, ptr %at4, align 8
+  %l5 = load i64, ptr %large, align 8
+  %l6 = load i64, ptr %large, align 8
+  %l7 = load i64, ptr %large, align 8
+  %l8 = load i64, ptr %large, align 8
+  %sum = fadd float %a, %b
+  store float %sum, ptr %out, align 4
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, 100
+  br i1 %more, label %header, label %end
+end:
+  ret void
+fails:
+  call void @panic() noreturn
+  unreachable
+}
+; CHECK-LABEL: define void @reference(ptr noalias readonly align 4 %value, ptr noalias readonly align 4 %slice, ptr noalias readonly align 8 %large, i64 %n, ptr %out) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = getelementptr inbounds i8, ptr %value, i64 4
+; CHECK-NEXT:   %a = load float, ptr %0, align 4
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %value, i64 0
+; CHECK-NEXT:   %b = load float, ptr %1, align 4
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %i = phi i64 [ 0, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %inside = icmp ult i64 %i, %n
+; CHECK-NEXT:   br i1 %inside, label %latch, label %fails
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %second = getelementptr i8, ptr %value, i64 4
+; CHECK-NEXT:   %c = load float, ptr %slice, align 4
+; CHECK-NEXT:   %l0 = load i64, ptr %large, align 8
+; CHECK-NEXT:   %at1 = getelementptr i8, ptr %large, i64 16
+; CHECK-NEXT:   %l1 = load i64, ptr %at1, align 8
+; CHECK-NEXT:   %at2 = getelementptr i8, ptr %large, i64 32
+; CHECK-NEXT:   %l2 = load i64, ptr %at2, align 8
+; CHECK-NEXT:   %at3 = getelementptr i8, ptr %large, i64 48
+; CHECK-NEXT:   %l3 = load i64, ptr %at3, align 8
+; CHECK-NEXT:   %at4 = getelementptr i8, ptr %large, i64 64
+; CHECK-NEXT:   %l4 = load i64, ptr %at4, align 8
+; CHECK-NEXT:   %l5 = load i64, ptr %large, align 8
+; CHECK-NEXT:   %l6 = load i64, ptr %large, align 8
+; CHECK-NEXT:   %l7 = load i64, ptr %large, align 8
+; CHECK-NEXT:   %l8 = load i64, ptr %large, align 8
+; CHECK-NEXT:   %sum = fadd float %a, %b
+; CHECK-NEXT:   store float %sum, ptr %out, align 4
+; CHECK-NEXT:   %next = add i64 %i, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, 100
+; CHECK-NEXT:   br i1 %more, label %header, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: fails:
+; CHECK-NEXT:   call void @panic() noreturn
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: }

@@ -55,7 +55,7 @@ struct Latch {
 
 /// A number of elements.
 #[derive(Copy, Clone)]
-enum Count {
+pub(super) enum Count {
     /// That of a slice.
     Value(Value),
     /// That of an array at a constant address.
@@ -187,7 +187,7 @@ impl Latch {
 }
 
 /// Returns the number of elements of a size between two addresses.
-fn elements(module: &Module, start: Value, end: Value, size: u64) -> Option<Count> {
+pub(super) fn elements(module: &Module, start: Value, end: Value, size: u64) -> Option<Count> {
     if let Some((from, of, count)) = element(module, end) {
         return (from == start && of == size).then_some(Count::Value(count));
     }
@@ -201,7 +201,7 @@ fn elements(module: &Module, start: Value, end: Value, size: u64) -> Option<Coun
 }
 
 /// Returns the base, the size of an element and the index of the address of an element.
-fn element(module: &Module, address: Value) -> Option<(Value, u64, Value)> {
+pub(super) fn element(module: &Module, address: Value) -> Option<(Value, u64, Value)> {
     let InstKind::Gep {
         element,
         base,

@@ -18,6 +18,10 @@ const LANES: u64 = 4;
 /// The maximum number of bytes of an element that are loaded before loops.
 const HOISTED: u64 = 64;
 
+/// The maximum number of instructions of the loops before which a kernel loads the value of a
+/// reference.
+const LOOP: usize = 256;
+
 /// Loads fields of an element of a slice as soon as the first of them is loaded: neighboring fields
 /// with one instruction, and fields that a loop reads before the loop.
 ///
@@ -28,7 +32,8 @@ const HOISTED: u64 = 64;
 ///
 /// If one byte of an element is readable, all are, and nothing writes to a slice that a kernel takes
 /// as a shared reference while it runs. All bytes are also readable where the index was compared with
-/// the slice's length: a loop that reads `own` for some of `others` reads it before.
+/// the slice's length: a loop that reads `own` for some of `others` reads it before. The value of a
+/// reference is readable everywhere.
 pub fn load_elements(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -41,11 +46,18 @@ pub fn load_elements(module: &mut Module) {
         let flow = Flow::new(module, func, |block| index[&block]);
         let loops = flow.loops();
         for ((base, start), mut loads) in elements {
+            let is_reference = is_reference(module, func, base);
+            if is_reference && !is_small(module, &blocks, &loads, &loops) {
+                continue;
+            }
             while !loads.is_empty() {
                 let (mut first, mut rest) = split(&loads, &flow);
                 let mut base = base;
                 if start == 0
-                    && let Some(checked) = checked(module, func, base, first.block, &flow)
+                    && let Some(checked) = match is_reference {
+                        true => Some(0),
+                        false => checked(module, func, base, first.block, &flow),
+                    }
                     && let Some(before) = before_loops(checked, first.block, &flow, &loops)
                 {
                     base = hoist_out(module, base, first, blocks[before]);
@@ -281,6 +293,26 @@ fn dominated(loads: &[Load], first: Load, flow: &Flow) -> Vec<Load> {
     rest.copied().collect()
 }
 
+/// Returns whether an address is a parameter that is a reference to a value.
+fn is_reference(module: &Module, func: Func, address: Value) -> bool {
+    match module.value(address).kind {
+        ValueKind::Param(_, index) => module.func(func).param_attrs[index as usize].readable,
+        _ => false,
+    }
+}
+
+/// Returns whether the loads of a value are few, and the loops with them small, so that there are
+/// registers for the value.
+fn is_small(module: &Module, blocks: &[Block], loads: &[Load], loops: &[Loop]) -> bool {
+    let bytes: u64 = loads.iter().map(|load| load.size).sum();
+    let mut loops = loops.iter().map(|each| &each.body);
+    bytes <= HOISTED
+        && loops.all(|body| {
+            let sizes = body.iter().map(|&of| module.block(blocks[of]).insts.len());
+            sizes.sum::<usize>() <= LOOP || !loads.iter().any(|load| body.contains(&load.block))
+        })
+}
+
 /// Returns the block that runs if the index in an address is less than the length of its slice, if it
 /// dominates a block. The length is the parameter after the slice's.
 fn checked(module: &Module, func: Func, base: Value, block: usize, flow: &Flow) -> Option<usize> {
@@ -334,13 +366,13 @@ fn before_loops(checked: usize, block: usize, flow: &Flow, loops: &[Loop]) -> Op
 
 /// Moves a load to the end of a block. Returns the address there of the load's element.
 fn hoist_out(module: &mut Module, base: Value, load: Load, to: Block) -> Value {
-    let (Some(kind), Some(end)) = (
-        module.inst(base).map(|data| data.kind.clone()),
-        module.block_mut(to).insts.pop(),
-    ) else {
+    let Some(end) = module.block_mut(to).insts.pop() else {
         return base;
     };
-    let base = module.push_inst(to, module.ty(base), kind, None);
+    let base = match module.inst(base).map(|data| data.kind.clone()) {
+        Some(kind) => module.push_inst(to, module.ty(base), kind, None),
+        None => base,
+    };
     let ptr = push_address(module, to, base, load.offset);
     let Some(data) = module.inst_mut(load.inst) else {
         return base;

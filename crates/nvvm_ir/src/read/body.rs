@@ -56,7 +56,9 @@ impl<'t> Reader<'t> {
 
     /// Replaces each `or disjoint` that depends on a loop's variables by an addition, which has the
     /// same result and carries nothing. `nvvm_ir` has no such flag, and without it neither libnvvm
-    /// nor the passes on PTX see that an index such as `row * 64 | column` grows with `row`.
+    /// nor the passes on PTX see that an index such as `row * 64 | column` grows with `row`. The same
+    /// for an index and a constant, such as `lane | 32`: libnvvm makes the constant a part of the
+    /// instruction that accesses the element.
     ///
     /// An operand of a product stays: libnvvm would compute `n * (y | 16)` as `n * y + n * 16`, and
     /// keep each multiple of `n` in a register.
@@ -65,11 +67,11 @@ impl<'t> Reader<'t> {
         if disjoint.is_empty() {
             return;
         }
-        let factors = self.factors();
+        let (factors, indices) = (self.factors(), self.indices());
         for local in disjoint {
             let value = self.locals[&local];
             if !factors.contains(&value)
-                && self.depends_on_phi(value)
+                && (indices.contains(&value) || self.depends_on_phi(value))
                 && let Some(data) = self.m.inst_mut(value)
                 && let InstKind::Bin { op, flags, .. } = &mut data.kind
             {
@@ -77,6 +79,34 @@ impl<'t> Reader<'t> {
                 (flags.nuw, flags.nsw) = (true, true);
             }
         }
+    }
+
+    /// Returns the sums with a constant that are indices of elements, and not terms of other numbers:
+    /// with all of those, ptxas keeps more values in registers.
+    fn indices(&self) -> HashSet<Value> {
+        let blocks = self.m.func(self.func).blocks.iter();
+        let insts = blocks.flat_map(|&block| &self.m.block(block).insts);
+        let kind = |value| self.m.inst(value).map(|it| &it.kind);
+        let (mut indices, mut terms) = (HashSet::new(), HashSet::new());
+        for &inst in insts {
+            match kind(inst) {
+                Some(InstKind::Gep { indices: of, .. }) => {
+                    indices.extend(of.iter().map(|&index| match kind(index) {
+                        Some(&InstKind::Cast { value, .. }) => value,
+                        _ => index,
+                    }));
+                }
+                Some(&InstKind::Bin { lhs, rhs, .. }) => terms.extend([lhs, rhs]),
+                _ => {}
+            }
+        }
+        indices.retain(|&index| match kind(index) {
+            Some(&InstKind::Bin { rhs, .. }) => {
+                self.m.as_const(rhs).is_some() && !terms.contains(&index)
+            }
+            _ => false,
+        });
+        indices
     }
 
     /// Returns the values that the function multiplies by a variable, and the terms of their sums.

@@ -160,7 +160,11 @@ impl Reader<'_> {
     pub(super) fn param_attrs(&mut self, pointee: Option<Type>) -> Result<ParamAttrs> {
         let mut attrs = ParamAttrs::default();
         loop {
-            // Tests have it; the writer does not.
+            // Tests have both; the writer has not.
+            if self.eat(Tok::Str("readable")) {
+                attrs.readable = true;
+                continue;
+            }
             if self.eat(Tok::Str("element")) {
                 self.punct('=')?;
                 let Tok::Str(size) = self.next() else {
