@@ -49,7 +49,13 @@ fn kernel(rng: &mut Rng) -> String {
     });
     lines.push_str(&match rng.u32(..4) {
         0 => "mov.u64 %base1, %from;\n".to_owned(),
-        1 => format!("and.b64 %place, %i, {stride}; add.s64 %base1, %from, %place;\n"),
+        1 => {
+            let operation = ["and", "or"][rng.usize(..2)];
+            format!(
+                "{operation}.b64 %place, %i, {stride}; mul.lo.s64 %place, %place, {unit}; \
+                 add.s64 %base1, %from, %place;\n"
+            )
+        }
         2 => format!(
             "mov.u64 %base1, %from; @%odd bra $even; add.s64 %base1, %base0, {first};\n$even:\n"
         ),

@@ -108,10 +108,6 @@ const COMPUTATION: usize = 50;
 /// exponentials per word.
 const MULTIPLICATION: usize = 8;
 
-/// The number of bytes that a loop loads at once from which on more resident threads count more than
-/// more loads of each.
-const IN_FLIGHT: usize = 128;
-
 /// The maximum number of products of which each is a factor of the next one.
 const NESTED_PRODUCTS: usize = 2;
 
@@ -471,8 +467,7 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
 /// then in flight if ptxas unrolls the loop with other registers for each.
 fn waits_for_loads(graph: &Graph<'_>) -> bool {
     let cold = graph.cold();
-    let loops = loops::single_latch(graph, &cold);
-    let waiting = loops.iter().filter_map(|each| {
+    loops::single_latch(graph, &cold).iter().any(|each| {
         let (mut size, mut bytes, mut products, mut fused) = (0, 0, 0, 0);
         let (mut fills, mut waits, mut tensors) = (false, false, false);
         let own = each.blocks.iter().copied().filter(|&id| !cold[id]);
@@ -494,9 +489,8 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
             || fused * 4 > bytes * MULTIPLICATION
             || !waits && size * 4 > bytes * COMPUTATION;
         // A loop that only fills shared memory is a small part of the kernel.
-        (bytes > 0 && !computes && (waits || !fills)).then_some(bytes)
-    });
-    waiting.max().is_some_and(|most| most < IN_FLIGHT)
+        bytes > 0 && !computes && (waits || !fills)
+    })
 }
 
 /// A branch to a panic.

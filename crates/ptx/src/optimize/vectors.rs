@@ -22,6 +22,10 @@ use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
 /// The binary logarithm of the size of the largest vector in bytes.
 const LARGEST: u32 = 4;
 
+/// The number of bytes that an iteration loads in the largest vectors from which on ptxas should not
+/// unroll the loop: more loads in flight do not pay for the registers.
+const IN_FLIGHT: usize = 128;
+
 /// The low bits of a number that are known: the number is `rest` modulo two to the power of `bits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Low {
@@ -356,9 +360,23 @@ pub(super) fn combine<'a>(
             let place = place(&vector);
             body[place] = Some(write(vector));
         }
-        graph.blocks[id].body = body.into_iter().flatten().collect();
+        let mut body: Vec<_> = body.into_iter().flatten().collect();
+        let is_loop = graph.blocks[id].end.leads_to(id);
+        if is_loop && loaded_bytes(&body) >= IN_FLIGHT && !matches!(body[0], Statement::Pragma(_)) {
+            body.insert(0, Statement::Pragma(vec!["nounroll"]));
+        }
+        graph.blocks[id].body = body;
     }
     count
+}
+
+/// Returns the number of bytes that a block loads in vectors of the largest size.
+fn loaded_bytes(body: &[Statement<'_>]) -> usize {
+    let loads = body.iter().map(|statement| match statement {
+        Statement::Instruction(it) if it.opcode == "ld" && is_plain(it) => bytes_of(it),
+        _ => 0,
+    });
+    loads.filter(|&bytes| bytes == 1 << LARGEST).sum()
 }
 
 /// Demands that pointers among the parameters are multiples of these sizes. Returns `false` if the
