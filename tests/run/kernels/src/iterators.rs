@@ -192,6 +192,26 @@ cases! {
         strided!(u8 u16 u32 u64 usize);
     }
 
+    fn iterator_take(i, record) {
+        let n = &numbers(i)[..i as usize % 17];
+        let marked = |limited: &mut dyn Iterator<Item = (usize, &i32)>| {
+            limited.fold(0u64, |marks, (k, x)| marks | u64::from(*x > 0) << (k % 64))
+        };
+        for count in [0, 1, 5, n.len().wrapping_sub(1), n.len(), usize::MAX, i as usize] {
+            let mut marks = 0u64;
+            for (k, x) in n.iter().enumerate().take(count) {
+                if x % 3 != 0 {
+                    marks |= 1 << (k % 64);
+                }
+            }
+            record.put(marks);
+            record.put(marked(&mut n.iter().enumerate().take(count)));
+            record.put(marked(&mut n.iter().take(count).enumerate()));
+            let least = n.iter().take(count).enumerate().min_by_key(|(_, x)| **x);
+            record.put(least.map(|(k, _)| k));
+        }
+    }
+
     fn iterator_collect(i, record) {
         let n = numbers(i);
         let doubled: Vec<i64> = n.iter().map(|x| i64::from(*x) * 2).collect();
