@@ -795,7 +795,8 @@ impl<'a> Known<'a> {
                 range: (first.range.0, high),
                 hypothesis: None,
             };
-            let is_known = is_plain && fits && step.range.0 >= 0 && is_kept(&first.polynomial);
+            let are_kept = is_kept(&first.polynomial) && is_kept(&step.polynomial);
+            let is_known = is_plain && fits && step.range.0 >= 0 && are_kept;
             is_known.then_some((counter.register, value))
         });
         strided.collect()
