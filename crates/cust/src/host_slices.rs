@@ -12,7 +12,7 @@ use cust_raw::CUresult;
 use smallvec::SmallVec;
 
 use crate::error::{CudaResult, Error};
-use crate::memory::MOST_ALIGNMENT;
+use crate::memory::{MOST_ALIGNMENT, empty_address};
 use crate::report::Waited;
 use crate::stream::{Scratch, Stream, StreamInner};
 use crate::tracker::{self, Captured};
@@ -103,8 +103,7 @@ pub(crate) unsafe fn launch(
     let scratch = Scratch::take(inner, total)?;
     for (HostArgument { memory, index }, words) in arguments.iter().zip(&mut words) {
         words[0] = match memory.bytes() {
-            // Rust references are never null, even if they refer to zero bytes.
-            0 => memory.align() as u64,
+            0 => empty_address(memory.align()),
             _ => words[0] + scratch.address,
         };
         pointers[*index] = words.as_mut_ptr().cast();

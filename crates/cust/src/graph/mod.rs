@@ -69,7 +69,7 @@ use crate::kernel::{
     doing,
 };
 use crate::memory::{
-    DeviceBuffer, DeviceCopy, DeviceSliceMut, LockedBuffer, UnifiedBuffer, Zeroable,
+    DeviceBuffer, DeviceCopy, DeviceSliceMut, LockedBuffer, UnifiedBuffer, Zeroable, empty_address,
 };
 use crate::tracker::Tracker;
 use cust_core::kernel::Args;
@@ -225,7 +225,7 @@ unsafe impl Pass for PassedInGraph {
 
 fn passed<B: GraphMemory>(buffer: GraphBuffer<B>, wide: bool, access: Access) -> PassedInGraph {
     let address = match buffer.address {
-        0 => align_of::<B::Element>() as u64,
+        0 => empty_address(align_of::<B::Element>()),
         address => address,
     };
     PassedInGraph {

@@ -6,7 +6,7 @@ use std::ops::{Bound, RangeBounds};
 use cust_raw::CUdeviceptr;
 
 use super::copy::{FROM_DEVICE, copy_range, copy_size};
-use super::{DeviceCopy, DevicePointer, transfer};
+use super::{DeviceCopy, DevicePointer, empty_address, transfer};
 use crate::context::Context;
 use crate::error::{CudaResult, Error};
 use crate::stream::Stream;
@@ -43,11 +43,10 @@ impl<'a, T> RangeOnDevice<'a, T> {
         self.tracker.context()
     }
 
-    /// Returns the address for kernels: aligned and not null even if the range is empty, because
-    /// Rust references are never null.
+    /// Returns the address for kernels: aligned and not null even if the range is empty.
     pub(crate) fn kernel_address(&self) -> CUdeviceptr {
         match self.address {
-            0 => align_of::<T>() as u64,
+            0 => empty_address(align_of::<T>()),
             address => address,
         }
     }

@@ -120,6 +120,12 @@ fn byte_size<T>(len: usize) -> CudaResult<usize> {
 /// The alignment that the driver guarantees for its allocations.
 pub(crate) const MOST_ALIGNMENT: usize = 256;
 
+/// Returns the address for kernels of an empty range with this alignment: Rust references are never
+/// null, and launches with pointers that are aligned like allocations may use a faster entry.
+pub(crate) fn empty_address(align: usize) -> u64 {
+    align.max(MOST_ALIGNMENT) as u64
+}
+
 /// Returns an error for types with a larger alignment than the driver guarantees.
 pub(crate) fn check_alignment<T>() -> CudaResult<()> {
     match align_of::<T>() {
