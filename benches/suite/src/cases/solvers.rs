@@ -164,7 +164,7 @@ pub fn gauss_jordan(scale: Scale) -> CudaResult<Case> {
     let mut values = uniform_f32(matrices * ELEMENTS, 1);
     for (i, value) in values.iter_mut().enumerate() {
         // Diagonally dominant.
-        if i % ELEMENTS % (INVERTED + 1) == 0 {
+        if (i % ELEMENTS).is_multiple_of(INVERTED + 1) {
             *value += INVERTED as f32;
         }
     }
