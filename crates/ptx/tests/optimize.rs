@@ -3664,6 +3664,12 @@ fn neighboring_accesses_become_vectors() {
         let text = bytes(between);
         assert!(!text.contains(".v4."), "{text}");
     }
+    // The first store must not follow the last load.
+    let crossed = "add.s64 %own, %out, %d6;
+        ld.global.nc.u32 %w0, [%at+8]; st.global.u32 [%own], %w0; ld.global.nc.u32 %w1, [%at];
+        st.global.u32 [%own+4], %w1; ld.global.nc.u32 %w0, [%at+4]; st.global.u32 [%own+12], %w0;";
+    let text = entry(16, crossed);
+    assert_eq!(text.matches(".v2.").count(), 1, "{text}");
     // The address of these depends on numbers that need not be multiples.
     let stores = "st.global.u32 [%own], %w0; st.global.u32 [%own+4], %w1;";
     assert!(!entry(16, stores).contains(".v2."));

@@ -439,7 +439,7 @@ fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<
             None => groups.push(vec![access]),
         }
     }
-    let mut vectors = Vec::new();
+    let mut vectors: Vec<Vec<Access<'a>>> = Vec::new();
     for mut group in groups {
         group.sort_by_key(|it| it.offset);
         let low = lows.of(&Operand::Name(group[0].base));
@@ -451,7 +451,9 @@ fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<
             let address = Low::constant(first.offset as u64).plus(low);
             let vector = (1..=address.zeros()).rev().find_map(|zeros| {
                 let vector = beginning(rest, 1 << zeros)?;
-                can_be_combined(body, vector).then_some(vector)
+                let fits = can_be_combined(body, vector)
+                    && vectors.iter().all(|other| keep_order(vector, other));
+                fits.then_some(vector)
             });
             match vector {
                 Some(vector) => {
@@ -465,7 +467,26 @@ fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<
     vectors
 }
 
-/// Returns the first accesses, if they are neighbors and access so many bytes in two or four
+/// Returns whether no load of one of two vectors moves before a store of the other one that precedes
+/// it, and reads a register that it writes: loads move up, stores down.
+fn keep_order(one: &[Access<'_>], other: &[Access<'_>]) -> bool {
+    let (loads, stores) = match (one[0].is_load(), other[0].is_load()) {
+        (true, false) => (one, other),
+        (false, true) => (other, one),
+        _ => return true,
+    };
+    let reads = |store: &Access<'_>, register: &str| {
+        let guard = store.guard.map(|guard| guard.register);
+        let mut read = store.registers().chain([store.base]).chain(guard);
+        read.any(|name| name == register)
+    };
+    loads.iter().all(|load| {
+        let mut before = stores.iter().filter(|store| store.at < load.at);
+        !before.any(|store| load.registers().any(|register| reads(store, register)))
+    }) || place(stores) < place(loads)
+}
+
+/// Returns the first accesses, if they are neighbors and access `bytes` bytes in two or four
 /// elements.
 fn beginning<'s, 'a>(accesses: &'s [Access<'a>], bytes: i64) -> Option<&'s [Access<'a>]> {
     let first = accesses.first()?;
