@@ -29,6 +29,15 @@ const TYPES: [(&str, usize, &[&str]); 10] = [
 /// The number of registers with each prefix.
 const REGISTERS: usize = 8;
 
+/// Returns the width of the registers with a prefix.
+fn bits(prefix: &str) -> u32 {
+    match prefix {
+        "%v" => 64,
+        "%w" | "%f" => 32,
+        _ => 16,
+    }
+}
+
 /// Returns the body of a kernel of which thread `i` reads `from` anywhere, and reads and writes its
 /// own bytes of `to`.
 fn kernel(rng: &mut Rng) -> String {
@@ -91,7 +100,11 @@ fn kernel(rng: &mut Rng) -> String {
                     } else {
                         ""
                     };
-                    format!("{guard}ld.global{nc}.{ty} {value}, [{base}+{offset}];\n")
+                    let before = match guard.is_empty() || rng.bool() {
+                        true => String::new(),
+                        false => format!("mov.b{} {value}, {k};\n", bits(prefix)),
+                    };
+                    format!("{before}{guard}ld.global{nc}.{ty} {value}, [{base}+{offset}];\n")
                 }
             });
             // Something between the accesses.

@@ -10,8 +10,8 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bounds::extend_test;
-use super::flow::{Graph, Id};
-use super::instructions::{is_parameter, is_pure, results, sources};
+use super::flow::Graph;
+use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
@@ -331,30 +331,28 @@ pub(super) fn combine<'a>(
 ) -> usize {
     let cold = graph.cold();
     let lows = Lows::new(graph);
-    let mut vectors = Vec::new();
+    let mut changes = Vec::new();
     let mut sizes: BTreeMap<&'a str, i64> = BTreeMap::new();
     for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
-        for vector in vectors_of(graph, &lows, id) {
+        let body = with_early_constants(&graph.blocks[id].body);
+        let vectors = vectors_of(graph, &lows, &body);
+        for vector in &vectors {
             for pointer in lows.pointers_of(vector[0].base) {
                 let size = sizes.entry(pointer).or_default();
                 *size = vector.iter().map(|it| it.bytes).sum::<i64>().max(*size);
             }
-            vectors.push((id, vector));
+        }
+        if !vectors.is_empty() {
+            changes.push((id, body, vectors));
         }
     }
-    if vectors.is_empty() || !demand_alignment(graph, names, special, kernel, &sizes) {
+    if changes.is_empty() || !demand_alignment(graph, names, special, kernel, &sizes) {
         return 0;
     }
-    let count = vectors.len();
-    let mut changes: HashMap<Id, Vec<Vec<Access<'a>>>> = HashMap::default();
-    for (id, vector) in vectors {
-        changes.entry(id).or_default().push(vector);
-    }
-    for (id, vectors) in changes {
-        let mut body: Vec<Option<Statement<'a>>> = std::mem::take(&mut graph.blocks[id].body)
-            .into_iter()
-            .map(Some)
-            .collect();
+    let mut count = 0;
+    for (id, body, vectors) in changes {
+        count += vectors.len();
+        let mut body: Vec<Option<Statement<'a>>> = body.into_iter().map(Some).collect();
         for vector in vectors {
             vector.iter().for_each(|it| body[it.at] = None);
             let place = place(&vector);
@@ -419,9 +417,71 @@ fn demand_alignment<'a>(
     is_possible
 }
 
+/// Returns the statements of a block with the constants first that predicated loads leave in their
+/// registers if they do not load: they would be between these loads.
+fn with_early_constants<'a>(body: &[Statement<'a>]) -> Vec<Statement<'a>> {
+    let (mut early, mut rest) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::default();
+    for (at, statement) in body.iter().enumerate() {
+        let is_early = match statement {
+            Statement::Pragma(_) => rest.is_empty(),
+            Statement::Instruction(it) => constant(it).is_some_and(|register| {
+                !seen.contains(register) && is_replaced(register, &body[at + 1..])
+            }),
+            _ => false,
+        };
+        match is_early {
+            true => early.push(statement.clone()),
+            false => rest.push(statement.clone()),
+        }
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| _ = seen.insert(name));
+            sources(it, &mut |name| _ = seen.insert(name));
+        });
+    }
+    early.extend(rest);
+    early
+}
+
+/// Returns the register that an instruction sets to a constant.
+fn constant<'a>(it: &Instruction<'a>) -> Option<&'a str> {
+    match (it.opcode, it.guard, &it.operands[..]) {
+        (
+            "mov",
+            None,
+            &[
+                Operand::Name(register),
+                Operand::Integer(_) | Operand::F32(_) | Operand::F64(_),
+            ],
+        ) => Some(register),
+        _ => None,
+    }
+}
+
+/// Returns whether the first of some statements that refers to a register is a predicated load into
+/// it.
+fn is_replaced(register: &str, body: &[Statement<'_>]) -> bool {
+    for statement in body {
+        let (mut refers, mut loads) = (false, false);
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| refers |= name == register);
+            sources(it, &mut |name| refers |= name == register);
+            loads |= it.opcode == "ld" && it.guard.is_some();
+        });
+        if refers {
+            let is_result = |it: &Instruction<'_>| matches!(it.operands[0], Operand::Name(name) if name == register);
+            return loads && matches!(statement, Statement::Instruction(it) if is_result(it));
+        }
+    }
+    false
+}
+
 /// Returns the accesses of a block that become vectors, in the order of their addresses.
-fn vectors_of<'a>(graph: &Graph<'a>, lows: &Lows<'a>, id: Id) -> Vec<Vec<Access<'a>>> {
-    let body = &graph.blocks[id].body;
+fn vectors_of<'a>(
+    graph: &Graph<'a>,
+    lows: &Lows<'a>,
+    body: &[Statement<'a>],
+) -> Vec<Vec<Access<'a>>> {
     let mut groups: Vec<Vec<Access<'a>>> = Vec::new();
     for (at, statement) in body.iter().enumerate() {
         let Statement::Instruction(it) = statement else {
