@@ -80,6 +80,35 @@ impl Format {
         sign | code
     }
 
+    /// Returns the encoding of the number nearest to `value`, rounding ties to even, for formats of
+    /// at most 5 exponent bits in which values that are too large become the largest number.
+    ///
+    /// It has no branches.
+    pub const fn narrow_f32(self, value: f32) -> u32 {
+        let bits = value.to_bits();
+        let (sign, magnitude) = (bits >> 31, bits & 0x7fff_ffff);
+        let bias = (1 << (self.exponent - 1)) - 1;
+        let shift = 23 - self.fraction;
+        let rounded = magnitude + (1 << (shift - 1)) - 1 + (magnitude >> shift & 1);
+        let normal = (rounded >> shift).wrapping_sub((127 - bias) << self.fraction);
+        // The last bit of this number has the weight of the last bit of a subnormal one.
+        let unit = power(24 - (bias + self.fraction) as i32);
+        let subnormal = (f32::from_bits(magnitude) + unit).to_bits() - unit.to_bits();
+        let is_subnormal = magnitude < (128 - bias) << 23;
+        let code = if is_subnormal { subnormal } else { normal };
+        let code = if code > self.overflow {
+            self.overflow
+        } else {
+            code
+        };
+        let code = code | sign << (self.exponent + self.fraction);
+        if magnitude > 0x7f80_0000 {
+            self.nan
+        } else {
+            code
+        }
+    }
+
     /// Returns the number that an encoding represents.
     pub const fn widen(self, code: u32) -> f32 {
         if self.exponent == 8 {
@@ -111,6 +140,22 @@ impl Format {
         }
         let exponent = (field as i32 - bias + 127) as u32;
         f32::from_bits(sign | exponent << 23 | fraction << (23 - self.fraction))
+    }
+
+    /// Does what `widen` does, for formats of at most 5 exponent bits, with the conversion from fp16.
+    #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
+    pub fn widen_by_half(self, code: u32) -> f32 {
+        let magnitude = code & ((1 << (self.exponent + self.fraction)) - 1);
+        let sign = code >> (self.exponent + self.fraction) & 1;
+        let half = sign << 15 | magnitude << (10 - self.fraction);
+        let bias = (1 << (self.exponent - 1)) - 1;
+        let value = raw::cvt_f32_f16(half as u16) * power(15 - bias);
+        let has_nan = !self.special && self.nan != self.overflow;
+        if has_nan && magnitude == self.nan {
+            f32::from_bits(0x7fff_ffff)
+        } else {
+            value
+        }
     }
 }
 

@@ -18,11 +18,15 @@
 use core::fmt;
 
 use crate::half::Format;
+#[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
+use crate::intrinsics::half as raw;
+use crate::session::{on_arch, on_device};
 
 /// Declares one of the types.
 macro_rules! minifloat {
     ($($(#[$doc:meta])* $ty:ident $format:ident = $exponent:literal $fraction:literal,
-        $special:literal, overflow $overflow:literal, nan $nan:literal;)*) => {$(
+        $special:literal, overflow $overflow:literal, nan $nan:literal
+        $(, $arch:literal $narrow:ident $widen:ident)?;)*) => {$(
         const $format: Format = Format {
             exponent: $exponent,
             fraction: $fraction,
@@ -67,15 +71,22 @@ macro_rules! minifloat {
             /// ```
             #[inline]
             #[must_use]
-            pub const fn from_f32(value: f32) -> Self {
-                Self($format.narrow(value as f64) as u8)
+            pub fn from_f32(value: f32) -> Self {
+                Self(minifloat!(@narrow $format value $($arch $narrow)?))
+            }
+
+            /// Converts from `f64`, rounding to nearest, ties to even, as `from_f32` does.
+            #[inline]
+            #[must_use]
+            pub const fn from_f64(value: f64) -> Self {
+                Self($format.narrow(value) as u8)
             }
 
             /// Converts to `f32`, exactly.
             #[inline]
             #[must_use]
-            pub const fn to_f32(self) -> f32 {
-                $format.widen(self.0 as u32)
+            pub fn to_f32(self) -> f32 {
+                minifloat!(@widen $format self $($arch $widen)?)
             }
         }
 
@@ -112,13 +123,27 @@ macro_rules! minifloat {
         // SAFETY: all zero bits are the number 0.
         unsafe impl bytemuck::Zeroable for $ty {}
     )*};
+    (@narrow $format:ident $value:ident) => { $format.narrow_f32($value) as u8 };
+    (@narrow $format:ident $value:ident $arch:literal $row:ident) => {
+        on_arch!($arch, raw::$row(0.0, $value) as u8,
+            $format.narrow_f32($value) as u8, $format.narrow_f32($value) as u8)
+    };
+    (@widen $format:ident $value:ident) => {
+        on_device!($format.widen_by_half($value.0.into()), $format.widen($value.0.into()))
+    };
+    (@widen $format:ident $value:ident $arch:literal $row:ident) => {
+        on_arch!($arch, raw::cvt_f32_f16(raw::$row($value.0.into()) as u16),
+            $format.widen_by_half($value.0.into()), $format.widen($value.0.into()))
+    };
 }
 
 minifloat! {
     /// fp8: 4 exponent bits, 3 fraction bits; NaN, but no infinities; up to 448.
-    E4m3 FORMAT_E4M3 = 4 3, false, overflow 0x7e, nan 0x7f;
+    E4m3 FORMAT_E4M3 = 4 3, false, overflow 0x7e, nan 0x7f,
+        "sm_89" cvt_rn_satfinite_e4m3x2_f32 cvt_rn_f16x2_e4m3x2;
     /// fp8: 5 exponent bits, 2 fraction bits, with IEEE 754's infinities and NaNs; up to 57344.
-    E5m2 FORMAT_E5M2 = 5 2, true, overflow 0x7b, nan 0x7f;
+    E5m2 FORMAT_E5M2 = 5 2, true, overflow 0x7b, nan 0x7f,
+        "sm_89" cvt_rn_satfinite_e5m2x2_f32 cvt_rn_f16x2_e5m2x2;
     /// fp6: 3 exponent bits, 2 fraction bits; no infinities, no NaN; up to 28. NaN converts to the
     /// largest value.
     E3m2 FORMAT_E3M2 = 3 2, false, overflow 0x1f, nan 0x1f;
@@ -218,6 +243,11 @@ mod tests {
                 }
                 assert_eq!(last, $ty::MAX.to_f32());
                 assert_eq!($ty::from_f32(1e30), $ty::MAX);
+                // Numbers with some of the bits that decide how to round, of all exponents.
+                for bits in 0..1 << 17 {
+                    let x = f32::from_bits(bits << 15 | bits & 1 | bits >> 16);
+                    assert_eq!($ty::from_f32(x).0, $ty::from_f64(x.into()).0, "{x}");
+                }
             )*};
         }
         check! { E4m3 8; E5m2 8; E3m2 6; E2m3 6; E2m1 4; }
