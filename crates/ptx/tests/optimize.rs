@@ -3664,6 +3664,22 @@ fn neighboring_accesses_become_vectors() {
         let text = bytes(between);
         assert!(!text.contains(".v4."), "{text}");
     }
+    // Threads that do not load keep constants.
+    let guarded = |second: &str| {
+        let loads = format!(
+            "ld.global.nc.u32 %w5, [%at+8]; setp.gt.s32 %p3, %w5, 7;
+            mov.b32 %w0, 1; @%p3 ld.global.nc.u32 %w0, [%at];
+            {second} @%p3 ld.global.nc.u32 %w1, [%at+4];
+            st.global.u32 [%own], %w0; st.global.u32 [%own+8], %w1;"
+        );
+        entry(8, &loads).contains("ld.global.nc.v2.b32")
+    };
+    assert!(guarded("mov.b32 %w1, 2;"));
+    assert!(!guarded("mov.b32 %w1, %w0;"));
+    assert!(!guarded(
+        "mov.b32 %w1, 2; st.global.u32 [%own+4], %w1; mov.b32 %w1, 3;"
+    ));
+    assert!(!guarded("@%p4 mov.b32 %w1, 2;"));
     // The first store must not follow the last load.
     let crossed = "add.s64 %own, %out, %d6;
         ld.global.nc.u32 %w0, [%at+8]; st.global.u32 [%own], %w0; ld.global.nc.u32 %w1, [%at];

@@ -325,7 +325,7 @@ pub(super) fn prove<'a>(
 }
 
 /// Adds a condition to the kernel's test, unless that is not followed by the copy.
-pub(super) fn extend_test<'a>(
+fn extend_test<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     special: &Special<'a>,
@@ -346,6 +346,23 @@ pub(super) fn extend_test<'a>(
     block.body = first;
     block.end = End::Branch(Guard::new(condition), false, start, special.general);
     true
+}
+
+/// Adds a condition to the kernel's test, if the host can evaluate that then.
+pub(super) fn extend_test_for_host<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    kernel: &Function<'a>,
+    demands: (Vec<Statement<'a>>, &'a str),
+) -> bool {
+    let before = graph.blocks[special.first].clone();
+    let is_longer = extend_test(graph, names, special, demands)
+        && ordinary::condition(graph, special, kernel).is_some();
+    if !is_longer {
+        graph.blocks[special.first] = before;
+    }
+    is_longer
 }
 
 /// Demands that the products in indices fit 32 bits that other demands do not limit. Their factors
@@ -397,13 +414,7 @@ pub(super) fn limit_products<'a>(
     let Some(demands) = test.finish() else {
         return false;
     };
-    let before = graph.blocks[special.first].clone();
-    if !extend_test(graph, names, special, demands) {
-        return false;
-    }
-    // The host must be able to evaluate the longer test.
-    if ordinary::condition(graph, special, kernel).is_none() {
-        graph.blocks[special.first] = before;
+    if !extend_test_for_host(graph, names, special, kernel, demands) {
         return false;
     }
     special.extents.extend(limited);

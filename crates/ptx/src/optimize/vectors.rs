@@ -9,13 +9,12 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bounds::extend_test;
 use super::flow::Graph;
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
-use super::{bytes_of, ordinary, writes};
+use super::{bounds, bytes_of, writes};
 use crate::rewrite::instruction;
 use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
 
@@ -403,18 +402,8 @@ fn demand_alignment<'a>(
     if let Some(low_bits) = low_bits {
         test.demand("eq", "s64", [Operand::Name(low_bits), number(0)]);
     }
-    let Some(demands) = test.finish() else {
-        return true;
-    };
-    let before = graph.blocks[special.first].clone();
-    if !extend_test(graph, names, special, demands) {
-        return false;
-    }
-    let is_possible = ordinary::condition(graph, special, kernel).is_some();
-    if !is_possible {
-        graph.blocks[special.first] = before;
-    }
-    is_possible
+    test.finish()
+        .is_none_or(|demands| bounds::extend_test_for_host(graph, names, special, kernel, demands))
 }
 
 /// Returns the statements of a block with the constants first that predicated loads leave in their
