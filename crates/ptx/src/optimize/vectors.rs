@@ -406,17 +406,15 @@ fn demand_alignment<'a>(
         .is_none_or(|demands| bounds::extend_test_for_host(graph, names, special, kernel, demands))
 }
 
-/// Returns the statements of a block with the constants first that predicated loads leave in their
-/// registers if they do not load: they would be between these loads.
+/// Returns the statements of a block with constants first: predicated loads leave them in their
+/// registers if they do not load, so they would be between these loads.
 fn with_early_constants<'a>(body: &[Statement<'a>]) -> Vec<Statement<'a>> {
     let (mut early, mut rest) = (Vec::new(), Vec::new());
     let mut seen = HashSet::default();
-    for (at, statement) in body.iter().enumerate() {
+    for statement in body {
         let is_early = match statement {
             Statement::Pragma(_) => rest.is_empty(),
-            Statement::Instruction(it) => constant(it).is_some_and(|register| {
-                !seen.contains(register) && is_replaced(register, &body[at + 1..])
-            }),
+            Statement::Instruction(it) => constant(it).is_some_and(|name| !seen.contains(name)),
             _ => false,
         };
         match is_early {
@@ -445,24 +443,6 @@ fn constant<'a>(it: &Instruction<'a>) -> Option<&'a str> {
         ) => Some(register),
         _ => None,
     }
-}
-
-/// Returns whether the first of some statements that refers to a register is a predicated load into
-/// it.
-fn is_replaced(register: &str, body: &[Statement<'_>]) -> bool {
-    for statement in body {
-        let (mut refers, mut loads) = (false, false);
-        instructions(statement, &mut |it| {
-            results(it, &mut |name| refers |= name == register);
-            sources(it, &mut |name| refers |= name == register);
-            loads |= it.opcode == "ld" && it.guard.is_some();
-        });
-        if refers {
-            let is_result = |it: &Instruction<'_>| matches!(it.operands[0], Operand::Name(name) if name == register);
-            return loads && matches!(statement, Statement::Instruction(it) if is_result(it));
-        }
-    }
-    false
 }
 
 /// Returns the accesses of a block that become vectors, in the order of their addresses.
