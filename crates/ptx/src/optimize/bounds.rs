@@ -149,6 +149,16 @@ struct Value<'a> {
     hypothesis: Option<Rc<Polynomial<'a>>>,
 }
 
+impl<'a> Value<'a> {
+    fn constant(value: i64) -> Value<'a> {
+        Value {
+            polynomial: Polynomial::constant(value).into(),
+            range: (value, value),
+            hypothesis: None,
+        }
+    }
+}
+
 /// `register <= bound - margin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Limit<'a> {
@@ -184,6 +194,9 @@ struct Known<'a> {
     limits: Vec<Limit<'a>>,
     /// The extents in parameters, each with the register that is loaded first.
     parameters: HashMap<(&'a str, i64), &'a str>,
+    /// Positions in the grid, by the registers of the block's and the thread's, each with the register
+    /// that is computed first.
+    positions: HashMap<[&'a str; 2], &'a str>,
     /// The extents and numbers whose quotient a register is, rounded down.
     quotients: HashMap<&'a str, (&'a str, i64)>,
     /// The extents and starts of the parts of buffers whose size a register is at most. Starts are at
@@ -752,6 +765,7 @@ impl<'a> Known<'a> {
         (self.values).retain(|_, value| value.polynomial.registers().all(|it| it != register));
         (self.limits).retain(|limit| limit.register != register && limit.bound != register);
         (self.parameters).retain(|_, first| *first != register);
+        (self.positions).retain(|from, first| *first != register && !from.contains(&register));
         (self.quotients).retain(|name, (extent, _)| *name != register && *extent != register);
         (self.parts).retain(|name, (extent, start)| {
             let mut all = start.registers().chain([*name, *extent]);
@@ -764,8 +778,8 @@ impl<'a> Known<'a> {
     }
 
     /// Returns the values, at the start of each iteration of the loop that starts with a block, of the
-    /// registers to which it adds another one: libnvvm adds `width` instead of computing
-    /// `row * width` again. How often it did follows from a counter that changes by 1.
+    /// registers to which it adds another one or a constant: libnvvm adds `width` instead of
+    /// computing `row * width` again. How often it did follows from a counter that changes by 1.
     fn strided(&self, facts: &Facts<'a>, region: &Region<'a>, id: Id) -> Vec<(&'a str, Value<'a>)> {
         let counters = region.counters(id);
         let is_kept = |polynomial: &Polynomial<'a>| {
@@ -786,16 +800,19 @@ impl<'a> Known<'a> {
             };
             let first = first.filter(|first| fits && is_kept(first))?;
             let change = Polynomial::register(counter.register).plus(first, -1)?;
-            Some((Polynomial::default().plus(&change, sign)?, high - low))
+            let additions = Polynomial::default().plus(&change, sign)?;
+            Some((counter.register, additions, high - low))
         });
-        let Some((additions, most)) = additions else {
+        let Some((register, additions, most)) = additions else {
             return Vec::new();
         };
-        let strided = counters.iter().filter_map(|counter| {
-            let Step::Register(step) = counter.step else {
-                return None;
+        let others = counters.iter().filter(|it| it.register != register);
+        let strided = others.filter_map(|counter| {
+            let step = match counter.step {
+                Step::Register(step) => self.value(facts, &Operand::Name(step))?,
+                Step::Constant(step) => Value::constant(step),
+                Step::Minus(_) => return None,
             };
-            let step = self.value(facts, &Operand::Name(step))?;
             let first = self.values.get(counter.register)?;
             let is_plain = first.hypothesis.is_none() && step.hypothesis.is_none();
             let high = most.checked_mul(step.range.1)?.checked_add(first.range.1)?;
@@ -831,6 +848,7 @@ impl<'a> Known<'a> {
         (self.definitions).retain(|name, its| other.definitions.get(name) == Some(its));
         self.limits.retain(|limit| other.limits.contains(limit));
         (self.parameters).retain(|place, first| other.parameters.get(place) == Some(first));
+        (self.positions).retain(|from, first| other.positions.get(from) == Some(first));
         (self.quotients).retain(|name, its| other.quotients.get(name) == Some(its));
         (self.parts).retain(|name, its| other.parts.get(name) == Some(its));
         (self.sum_limits).retain(|limit| other.sum_limits.contains(limit));
@@ -841,11 +859,7 @@ impl<'a> Known<'a> {
         match operand {
             Operand::Integer(value) => {
                 let value = value.bits as i64;
-                Some(Value {
-                    polynomial: Polynomial::constant(value).into(),
-                    range: (value, value),
-                    hypothesis: None,
-                })
+                Some(Value::constant(value))
             }
             Operand::Name(name) => {
                 if let Some(value) = self.values.get(name) {
@@ -907,6 +921,7 @@ impl<'a> Known<'a> {
         if extents.contains(result) {
             self.same_parameter(it, result);
         }
+        self.same_position(facts, it, result);
         let quotient_of = quotient_of.filter(|(extent, _)| *extent != result);
         self.quotients.extend(quotient_of.map(|it| (result, it)));
         let part = part.filter(|(extent, start)| {
@@ -917,7 +932,21 @@ impl<'a> Known<'a> {
             Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
             Some((value, true)) => _ = self.values.insert(result, value),
             Some((value, false)) if value.hypothesis.is_none() => {
-                self.definitions.insert(result, value.polynomial);
+                // A register with the same value may have limits.
+                let definitions = self.definitions.iter();
+                let same = definitions.filter(|(_, definition)| **definition == value.polynomial);
+                if let Some((&first, _)) = same.min_by_key(|(name, _)| **name) {
+                    let polynomial = Polynomial::register(first).into();
+                    self.values.insert(
+                        result,
+                        Value {
+                            polynomial,
+                            ..value
+                        },
+                    );
+                } else {
+                    self.definitions.insert(result, value.polynomial);
+                }
             }
             _ => {}
         }
@@ -954,6 +983,28 @@ impl<'a> Known<'a> {
                 let value = Value {
                     polynomial: Polynomial::register(first).into(),
                     range: (0, BOUND as i64 - 1),
+                    hypothesis: None,
+                };
+                self.values.insert(result, value);
+            }
+        }
+    }
+
+    /// Gives a position in the grid that is computed again the value of the first register, which may
+    /// have limits.
+    fn same_position(&mut self, facts: &Facts<'a>, it: &Instruction<'a>, result: &'a str) {
+        if let ("or", ["b64"], &[_, Operand::Name(block), Operand::Name(thread)]) =
+            (it.opcode, &it.modifiers[..], &it.operands[..])
+            && it.guard.is_none()
+            && ![block, thread].contains(&result)
+        {
+            let first = *(self.positions.entry([block, thread])).or_insert(result);
+            if first != result
+                && let Some(range) = facts.range(&Operand::Name(first))
+            {
+                let value = Value {
+                    polynomial: Polynomial::register(first).into(),
+                    range,
                     hypothesis: None,
                 };
                 self.values.insert(result, value);

@@ -106,12 +106,45 @@ impl<'a> Counted<'a> {
         let range = |counter: &Counter<'a>| {
             let (low, high) = entered(&Operand::Name(counter.register))?.range;
             let change = step(counter)?.checked_mul(repetitions)?;
-            let low = low.checked_add(change.min(0))?;
-            let high = high.checked_add(change.max(0))?;
+            let mut low = low.checked_add(change.min(0))?;
+            let mut high = high.checked_add(change.max(0))?;
+            if counter.register == self.condition.counter.register {
+                let (least, most) = self.limits(&entered)?;
+                (low, high) = (low.max(least), high.min(most));
+            }
             let fits = counter.bits == 64 || (low >= 0 && high <= u32::MAX.into());
             fits.then_some((counter.register, (low, high)))
         };
         self.counters.iter().filter_map(range).collect()
+    }
+
+    /// Returns limits of the counter of the condition, if there is a maximum number of repetitions:
+    /// it does not change once it has passed the bound.
+    fn limits(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Option<Range> {
+        let Condition {
+            counter,
+            offset,
+            comparison,
+        } = &self.condition;
+        let (start, end) = (
+            entered(&Operand::Name(counter.register))?.range,
+            entered(&comparison.right)?.range,
+        );
+        let step = step(counter)?;
+        if *offset != 0 && *offset != step {
+            return Some((i64::MIN, i64::MAX));
+        }
+        // Whether the loop ends by the value that the counter has at the start of an iteration.
+        let is_current = i64::from(*offset == 0);
+        let beyond = match comparison.relation {
+            Relation::NotEqual => step * (is_current - 1),
+            Relation::LessOrEqual | Relation::GreaterOrEqual => step * is_current,
+            _ => step * is_current - step.signum(),
+        };
+        Some(match step > 0 {
+            true => (i64::MIN, start.1.max(end.1 + beyond)),
+            false => (start.0.min(end.0 + beyond), i64::MAX),
+        })
     }
 
     /// Returns the maximum number of times that the loop continues with another iteration.
