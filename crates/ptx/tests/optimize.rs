@@ -3577,6 +3577,27 @@ fn products_of_the_only_iteration_have_32_bits() {
 }
 
 #[test]
+fn the_host_compares_lengths() {
+    // The number of comparisons of each thread.
+    let comparisons = |element: &str| {
+        let panics = panic_with("$A", "%i");
+        let element = format!("{element} st.global.u64 [%to], %i; bra.uni $next; {panics}");
+        let entry = ordinary_entry("", &element);
+        entry.matches("setp").count()
+    };
+    let first = "setp.ge.u64 %p3, %i, %a; @%p3 bra $A;";
+    let both = format!("{first} setp.ge.u64 %p4, %i, %b; @%p4 bra $A;");
+    assert_eq!(comparisons(first), 1);
+    assert_eq!(comparisons(&both), 1);
+    // A launch without these elements need not panic.
+    let skipped = "setp.ge.u64 %p3, %i, %a; @%p3 bra $next;";
+    assert_eq!(comparisons(skipped), 2);
+    // The index is not that of the thread.
+    let other = "add.s64 %d2, %i, %b; setp.ge.u64 %p3, %d2, %a; @%p3 bra $A;";
+    assert_eq!(comparisons(other), 2);
+}
+
+#[test]
 fn branches_that_return_are_combined() {
     let branches = |before: &str| {
         let element = "shl.b64 %d6, %i, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2;";

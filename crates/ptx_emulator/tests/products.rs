@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::generator::settings;
+use common::generator::{PANIC, settings};
 use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
 use ptx_emulator::{LaunchConfig, launch};
@@ -298,7 +298,8 @@ fn looping(index: &str) -> String {
     );
     let params = ".param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
                   .param .u64 k_param_3";
-    let text = module("", params, &body).replace(") {", ") .reqntid 256, 1, 1 {");
+    let text =
+        module(PANIC, params, &body).replace("k_param_3) {", "k_param_3) .reqntid 256, 1, 1 {");
     let [sizes, partitions] = [&[1, 2][..], &[3]].map(common::parameters);
     let purpose = ptx::Purpose::Speed(ptx::Kernels {
         sizes: &sizes,
@@ -339,4 +340,46 @@ fn products_of_the_only_iteration_fit_in_ordinary_launches() {
     assert_eq!(run(5, 7, 9), (true, 35));
     let large = 1 << 25;
     assert_eq!(run(large, large, 2 * large), (false, 1 << 50));
+}
+
+#[test]
+fn ordinary_launches_have_slices_with_an_element_per_thread() {
+    let checks = "
+        .reg .b64 %one;
+        setp.ge.u64 %p4, %i, %width;
+        @%p4 bra $fail;
+        setp.ge.u64 %p5, %i, %height;
+        @%p5 bra $fail;
+        bra.uni $pass;
+    $fail: {
+        .param .b64 a0, a1, a2, a3;
+        mov.u64 %one, 1;
+        st.param.b64 [a0], %from;
+        st.param.b64 [a1], %i;
+        st.param.b64 [a2], %one;
+        st.param.b64 [a3], %one;
+        call.uni panic, (a0, a1, a2, a3);
+    }
+    $pass:
+        mov.u64 %index, 7;";
+    let device = Device::new(&looping(checks));
+    let run = |count: u64, width: u64, height: u64| {
+        let from = device.upload(&[0u64; 3]);
+        let params = Params::new().u64(from).u64(width).u64(height).u64(count);
+        let config = LaunchConfig {
+            grid: [1, 1, 1],
+            block: [256, 1, 1],
+            params: params.bytes(),
+            ..device.config.clone()
+        };
+        let entry = device.entry("k", &config);
+        let is_ordinary = entry != device.program.kernel("k").unwrap();
+        launch(&device.program, entry, &config).unwrap();
+        (is_ordinary, device.download::<u64>(from, 3)[0])
+    };
+    assert_eq!(run(20, 20, 20), (true, 0));
+    // The first slice may be longer than the second.
+    assert_eq!(run(20, 30, 25), (true, 0));
+    assert_eq!(run(20, 19, 20), (false, 19));
+    assert_eq!(run(20, 20, 19), (false, 19));
 }

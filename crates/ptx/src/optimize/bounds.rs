@@ -22,7 +22,7 @@ use super::names::Names;
 use super::narrow::{Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
-use super::{Literal, check_of, ordinary, products};
+use super::{Check, Literal, check_of, ordinary, products};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
@@ -213,11 +213,20 @@ struct Proven<'a> {
     bound: Polynomial<'a>,
     /// Whether most launches whose index is within the length meet the demand.
     is_likely: bool,
+    /// Whether the thread panics if the comparison has the other outcome, and the host tests demands.
+    is_check: bool,
     /// The length, or `None` if the sum need only be at most any length, and 0 always is.
     length: Option<&'a str>,
 }
 
 impl<'a> Proven<'a> {
+    /// Returns whether a check of an index always passes if a product of extents is at most a
+    /// length.
+    fn proves(&self, check: Option<Check<'a>>) -> bool {
+        let is_demand = self.is_likely && self.length.is_some() && self.bound.is_product();
+        is_demand && check.is_some_and(|check| check.passes() == (self.register, self.outcome))
+    }
+
     /// Returns whether the demand of this comparison implies that of another one.
     fn covers(&self, other: &Proven<'a>) -> bool {
         let is_same = other.length.is_none() || self.length == other.length;
@@ -254,6 +263,7 @@ pub(super) fn prove<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     special: &mut Special<'a>,
+    ordinary_entries: bool,
 ) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
@@ -263,7 +273,7 @@ pub(super) fn prove<'a>(
         small,
         remainders,
         ..
-    } = analyze(graph, special, &region, &single);
+    } = analyze(graph, special, &region, &single, ordinary_entries);
     subtract(graph, names, special, &remainders);
     let mut counts: HashMap<(&Polynomial<'a>, &'a str), usize> = HashMap::default();
     for each in &proven {
@@ -281,7 +291,12 @@ pub(super) fn prove<'a>(
             }
         });
         if let Some(greatest) = greatest {
-            *counts.entry((greatest, length)).or_default() += 1;
+            // The host tests a demand once for all threads.
+            let weight = match each.is_check {
+                true => FEW + 1,
+                false => 1,
+            };
+            *counts.entry((greatest, length)).or_default() += weight;
         }
     }
     // Otherwise each thread may as well compare.
@@ -405,7 +420,7 @@ pub(super) fn limit_products<'a>(
     if products.is_empty() {
         return false;
     }
-    let sums_of = analyze(graph, special, &region, &single).limited;
+    let sums_of = analyze(graph, special, &region, &single, true).limited;
     let mut test = Test::new(graph, names, &single, &special.extents);
     let mut sums: BTreeMap<&Polynomial<'a>, Option<Operand<'a>>> = BTreeMap::new();
     let (limited, others): (Vec<&'a str>, Vec<&'a str>) = products.into_iter().partition(|it| {
@@ -566,6 +581,7 @@ fn analyze<'a>(
     special: &Special<'a>,
     region: &Region<'a>,
     single: &HashMap<&'a str, Instruction<'a>>,
+    ordinary_entries: bool,
 ) -> Found<'a> {
     let mut starts = region.facts(graph, special);
     let mut states: HashMap<Id, Known<'a>> =
@@ -643,6 +659,9 @@ fn analyze<'a>(
             let mut on_edge = known.clone();
             if let End::Branch(guard, _, target, otherwise) = end
                 && target != otherwise
+                // The index has a limit that is at most the length that it is compared with. Other
+                // lengths are compared with that limit, too: the slices may differ in length.
+                && !(ordinary_entries && found.proven.iter().any(|each| each.proves(check)))
             {
                 let condition = facts.condition(guard.register);
                 condition.implied((to == *target) != guard.negated, &mut |it| {
@@ -668,6 +687,7 @@ fn analyze<'a>(
     (found.proven).retain(|each| !fails.contains(&(each.register, each.outcome)));
     for each in &mut found.proven {
         each.is_likely &= each.bound.is_product() || is_certain(each);
+        each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
     found
 }
@@ -1715,6 +1735,7 @@ impl<'a> Known<'a> {
             outcome: is_true,
             bound,
             is_likely: false,
+            is_check: false,
             length: None,
         })
     }
@@ -1752,6 +1773,7 @@ impl<'a> Known<'a> {
             outcome,
             bound,
             is_likely,
+            is_check: false,
             length: Some(length),
         })
     }
@@ -1813,6 +1835,7 @@ impl<'a> Known<'a> {
                 outcome,
                 bound: product,
                 is_likely: true,
+                is_check: false,
                 length: Some(length),
             })
         })

@@ -270,7 +270,7 @@ fn optimize_function<'a>(
         changed += clamps::order(&mut graph, names, special);
     }
     if let Some(special) = &mut special
-        && bounds::prove(&mut graph, names, special)
+        && bounds::prove(&mut graph, names, special, kernels.ordinary_entries)
     {
         // Launches with a partial last row run the original.
         slow.clear();
