@@ -3598,6 +3598,39 @@ fn the_host_compares_lengths() {
 }
 
 #[test]
+fn the_host_compares_products_of_counters() {
+    // The number of comparisons of each thread, the one of the loop included.
+    let comparisons = |first: &str, step: &str, check: &str| {
+        let panics = panic_with("$A", "%i");
+        let element = format!(
+            "setp.eq.s64 %p3, %a, 0; @%p3 bra $next;
+            {first} mov.u64 %d3, %a; mov.b32 %r4, 0;
+        $terms:
+            {check} @%p4 bra $A;
+            shl.b64 %d5, %d2, 2; add.s64 %d6, %to, %d5; ld.global.u32 %r5, [%d6];
+            add.s32 %r4, %r4, %r5;
+            {step} add.s64 %d3, %d3, -1; setp.ne.s64 %p5, %d3, 0; @%p5 bra $terms;
+            st.global.u32 [%to], %r4; bra.uni $next; {panics}"
+        );
+        let entry = ordinary_entry("", &element);
+        assert!(entry.contains("ld.global.u32"), "{entry}");
+        let body = &entry[..entry.find("call").unwrap_or(entry.len())];
+        body.matches("setp").count()
+    };
+    let check = "setp.ge.u64 %p4, %d2, %b;";
+    // A row, and a column, of a matrix.
+    let row = "mul.lo.s64 %d2, %i, %a;";
+    assert_eq!(comparisons(row, "add.s64 %d2, %d2, 1;", check), 3);
+    let column = "mov.u64 %d2, %i;";
+    assert_eq!(comparisons(column, "add.s64 %d2, %d2, %count;", check), 3);
+    // The position is computed again.
+    let again = "or.b64 %d2, %d0, %d1;";
+    assert_eq!(comparisons(again, "add.s64 %d2, %d2, %count;", check), 3);
+    // Twice as many numbers as the rows have.
+    assert!(comparisons(row, "add.s64 %d2, %d2, 2;", check) > 3);
+}
+
+#[test]
 fn branches_that_return_are_combined() {
     let branches = |before: &str| {
         let element = "shl.b64 %d6, %i, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2;";

@@ -1240,6 +1240,104 @@ fn specialized_kernels_change_nothing() {
     );
 }
 
+/// Returns a kernel that loads as many elements as a number says, each at a distance from the one
+/// before, and whether they are a row or a column of a matrix. Like LLVM, its loop mostly counts down.
+fn terms(rng: &mut Rng) -> (String, bool) {
+    let mut text = Text::new(rng);
+    let mut pick = |range| text.rng.i64(range);
+    let (first, distance, row, column) = match pick(0..6) {
+        0 | 1 => ("mul.lo.s64 %rd6, %rd2, %stride;", "1", true, false),
+        2 | 3 => ("mov.u64 %rd6, %rd5;", "%bound", false, true),
+        4 => ("mad.lo.s64 %rd6, %rd2, %stride, 1;", "1", false, false),
+        _ => ("mul.lo.s64 %rd6, %rd2, %stride;", "2", false, false),
+    };
+    let (start, step, relation, last) = match pick(0..6) {
+        0 => ("0", 1, "lt.u64", "%stride"),
+        1 => ("0", 1, "ne.s64", "%stride"),
+        2 => ("%stride", -1, "gt.s64", "0"),
+        _ => ("%stride", -1, "ne.s64", "0"),
+    };
+    // Sometimes the counter starts too late, or ends too early.
+    let late = if pick(0..6) == 0 { pick(-1..2) } else { 0 };
+    let mut steps = [
+        format!("add.s64 %rd6, %rd6, {distance};"),
+        format!("add.s64 %rd9, %rd9, {step};"),
+    ];
+    if text.rng.bool() {
+        steps.swap(0, 1);
+    }
+    text.line("mov.u32 %acc, 7;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;");
+    text.line("mov.u32 %r3, %nctaid.x;\nmov.u32 %r5, %ctaid.z;");
+    text.line("cvt.u64.u32 %rd1, %r1;\ncvt.u64.u32 %rd2, %r2;");
+    text.line("cvt.u64.u32 %rd3, %r3;\ncvt.u64.u32 %rd7, %r5;");
+    text.line("or.b64 %rd4, %rd7, %rd1;");
+    text.line("setp.ge.u64 %p1, %rd4, %bound;\n@%p1 bra $end;");
+    text.line("setp.ge.u64 %p2, %rd2, %offset;\n@%p2 bra $end;");
+    text.line("$rows:\nor.b64 %rd5, %rd7, %rd1;\n$columns:");
+    text.line("setp.eq.s64 %p5, %stride, 0;\n@%p5 bra $skip;");
+    text.line(&format!("{first}\nmov.u64 %rd9, {start};"));
+    if late != 0 {
+        text.line(&format!("add.s64 %rd9, %rd9, {late};"));
+    }
+    // Counters that miss their ends would take too long.
+    text.line("mov.u32 %r9, 0;\n$terms:");
+    text.check("%rd6", "%xs_len");
+    let at = text.address("%xs", "%rd6");
+    let value = text.op("%r", "ld.global.u32", &format!("[{at}]"));
+    text.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+    for step in steps {
+        text.line(&step);
+    }
+    if late != 0 {
+        text.line("add.s32 %r9, %r9, 1;\nsetp.gt.u32 %p7, %r9, 9;\n@%p7 bra $skip;");
+    }
+    text.line(&format!(
+        "setp.{relation} %p6, %rd9, {last};\n@%p6 bra $terms;"
+    ));
+    text.line("$skip:");
+    let own = text.op("%rd", "mad.lo.s64", "%rd2, %bound, %rd5");
+    let at = text.address("%out", &own);
+    text.line(&format!("st.global.u32 [{at}], %acc;"));
+    text.line("add.s64 %rd5, %rd5, %rd3;\nsetp.lt.u64 %p3, %rd5, %bound;\n@%p3 bra $columns;");
+    text.line("add.s64 %rd2, %rd2, %rd3;\nsetp.lt.u64 %p4, %rd2, %offset;\n@%p4 bra $rows;");
+    text.line("$end:\nret;");
+    (text.finish(""), (row || column) && late == 0)
+}
+
+#[test]
+fn terms_of_products_of_matrices_change_nothing() {
+    let (seed, kernels) = settings(300);
+    let (mut proven, mut within) = (0, 0);
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let mut rng = Rng::with_seed(seed);
+        let (text, is_within) = terms(&mut rng);
+        let (plain, moved) = finished(&text);
+        within += u64::from(is_within);
+        let ordinary = moved.split_once("k$ordinary");
+        let is_proven = ordinary.is_some_and(|(_, entry)| !entry.contains("exit"));
+        proven += u64::from(is_within && is_proven);
+        for _ in 0..8 {
+            let (width, height, terms) = (rng.u64(..7), rng.u64(..7), rng.u64(..7));
+            let len = match rng.u32(..4) {
+                0 => rng.u64(..40),
+                1 => height * terms,
+                2 => width * terms,
+                _ => width.max(height) * terms,
+            };
+            let elements: Vec<u32> = (0..len.max(1) as u32).collect();
+            let slices = [&elements[..], &[1], &[1; 36]];
+            let numbers = [0, width, terms, height];
+            let launch = |text: &str| run_blocks(text, 6, [6, 6, 1], slices, numbers);
+            let (expected, found) = (launch(&plain), launch(&moved));
+            assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+        }
+    }
+    assert!(
+        proven > within / 2 || seed.is_some(),
+        "{proven} proven of {within}"
+    );
+}
+
 /// Returns a kernel that loads from several rows of a matrix, and whether all of these elements are
 /// within the matrix. Like LLVM, the inner loop adds the width instead of multiplying again.
 fn window(rng: &mut Rng) -> (String, bool) {

@@ -15,6 +15,7 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use super::counts::Counted;
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::loops::{self, Comparison, Relation, Step};
@@ -110,6 +111,11 @@ impl<'a> Polynomial<'a> {
             }
         }
         Some((sum.0?, sum.1))
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        let is_constant = self.registers().next().is_none();
+        is_constant.then(|| self.0.values().sum())
     }
 
     fn registers(&self) -> impl Iterator<Item = &'a str> {
@@ -604,10 +610,12 @@ fn analyze<'a>(
             continue;
         };
         let strided = known.strided(&facts, region, id);
+        let end = region.counted(id).and_then(|it| known.end(&facts, it));
         for register in region.written(id) {
             known.forget(register);
         }
         known.values.extend(strided);
+        known.limits.extend(end);
         for statement in &graph.blocks[id].body {
             if let Statement::Instruction(it) = statement {
                 if let Some(&Operand::Name(register)) = it.operands.first()
@@ -848,6 +856,29 @@ impl<'a> Known<'a> {
             is_known.then_some((counter.register, value))
         });
         strided.collect()
+    }
+
+    /// Returns the limit, in each iteration, of the counter of a loop that has not ended before its
+    /// first iteration.
+    fn end(&self, facts: &Facts<'a>, counted: &Counted<'a>) -> Option<Limit<'a>> {
+        let (register, end) = counted.end()?;
+        let &Operand::Name(bound) = end else {
+            return None;
+        };
+        let first = match self.values.get(register) {
+            Some(value) => value.range,
+            None => {
+                let number = self.definitions.get(register)?.as_constant()?;
+                (number, number)
+            }
+        };
+        let is_entered = first.0 >= 0 && first.1 < facts.range(end)?.0;
+        is_entered.then_some(Limit {
+            register,
+            bound,
+            margin: 1,
+            is_reached: true,
+        })
     }
 
     /// Keeps what holds in both.

@@ -92,6 +92,20 @@ impl<'a> Counted<'a> {
         })
     }
 
+    /// Returns the counter that increases by 1 and the integer of 64 bits that it must not reach for
+    /// another iteration, if the loop ends in this way.
+    pub fn end(&self) -> Option<(&'a str, &Operand<'a>)> {
+        let Condition {
+            counter,
+            offset,
+            comparison,
+        } = &self.condition;
+        let is_next = step(counter) == Some(1) && *offset == 1;
+        let is_less = matches!(comparison.relation, Relation::Less | Relation::NotEqual);
+        let is_end = is_next && is_less && comparison.bits == 64 && counter.bits == 64;
+        is_end.then_some((counter.register, &comparison.right))
+    }
+
     /// Returns the counters.
     pub fn counters(&self) -> &[Counter<'a>] {
         &self.counters

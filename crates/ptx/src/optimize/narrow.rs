@@ -380,6 +380,11 @@ impl<'a> Region<'a> {
         self.counted.get(&id).map_or(&[], Counted::counters)
     }
 
+    /// Returns how the loop that starts with a block counts.
+    pub fn counted(&self, id: Id) -> Option<&Counted<'a>> {
+        self.counted.get(&id)
+    }
+
     /// Returns whether a loop with several entries continues at a block: what is known of the blocks
     /// before it in reverse postorder does not suffice there.
     pub fn is_join(&self, id: Id) -> bool {
