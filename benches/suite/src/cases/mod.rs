@@ -13,6 +13,7 @@ mod detection;
 mod docking;
 mod dynamics;
 mod encoding;
+mod estimates;
 mod fields;
 mod filters;
 mod fourier;
@@ -23,6 +24,7 @@ mod hashing;
 mod images;
 mod imaging;
 mod inference;
+mod lattices;
 mod layers;
 mod learning;
 mod neighbors;
@@ -33,6 +35,7 @@ mod programs;
 mod records;
 mod recurrences;
 mod retrieval;
+mod rows;
 mod scan;
 mod scenes;
 mod sequences;
@@ -231,4 +234,14 @@ pub const ALL: &[(&str, Make)] = &[
     ("gauss_jordan", solvers::gauss_jordan),
     ("rigid_bodies", dynamics::rigid_bodies),
     ("gelu_residual", networks::gelu_residual),
+    ("integral_rows", rows::integral_rows),
+    ("argsort_rows", rows::argsort_rows),
+    ("argmax_rows", rows::argmax_rows),
+    ("graph_attention", rows::graph_attention),
+    ("varint_rows", rows::varint_rows),
+    ("ising_sweep", lattices::ising_sweep),
+    ("restrict_3d", lattices::restrict_3d),
+    ("bilateral", lattices::bilateral),
+    ("goertzel", estimates::goertzel),
+    ("least_squares", estimates::least_squares),
 ];
