@@ -1344,6 +1344,41 @@ fn rows_of_matrices_are_within_the_product_of_the_extents() {
 }
 
 #[test]
+fn ranges_in_rows_with_borders_are_within_sums_of_products() {
+    // The number of comparisons of a thread for ranges in three rows of a matrix with a border. Each
+    // starts `offset` after the thread's place.
+    let checks = |offset: i32| {
+        let access = |i: u32| {
+            format!(
+                "add.s64 %a{i}, %y, {i}; mul.lo.s64 %b{i}, %a{i}, %row;
+                 add.s64 %c{i}, %b{i}, %rd5; add.s64 %s{i}, %c{i}, {offset};
+                 add.s64 %t{i}, %s{i}, 3; setp.gt.u64 %j{i}, %s{i}, -4;
+                 setp.gt.u64 %k{i}, %t{i}, %rd2; or.pred %l{i}, %j{i}, %k{i}; @%l{i} bra $P{i};
+                 shl.b64 %d{i}, %s{i}, 2; add.s64 %e{i}, %rd1, %d{i};
+                 ld.global.nc.u32 %r4, [%e{i}+8]; st.global.u32 [%rd3], %r4;"
+            )
+        };
+        let accesses: String = (0..3).map(access).collect();
+        let element = format!(
+            ".reg .b64 %height, %y, %row, %a<9>, %b<9>, %c<9>, %d<9>, %e<9>, %s<9>, %t<9>;
+             .reg .pred %j<9>, %k<9>, %l<9>;
+             ld.param.u64 %height, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %y, %r7;
+             setp.ge.u64 %l8, %y, %height; @%l8 bra $end; add.s64 %row, %rd4, 2; {accesses}"
+        );
+        let panics: String = (0..3)
+            .map(|i| panic_with(&format!("$P{i}"), &format!("%s{i}")))
+            .collect();
+        let text = optimized(&(fenced(&element) + &panics));
+        let (_, copy) = specialized(&text);
+        copy.matches("setp.").count() - copy.matches(", 0, 0;").count()
+    };
+    let none = checks(0);
+    assert_eq!(checks(1), none);
+    // The first range wraps around.
+    assert!(checks(-1) > none);
+}
+
+#[test]
 fn operands_of_small_sums_are_small() {
     // Whether the offset of the element eight rows below has 32 bits.
     let is_narrow = |condition: &str| {

@@ -104,6 +104,24 @@ impl<'r> Text<'r> {
         self.panic(n, start, len);
     }
 
+    /// Emits the check of a range of `count` elements, as `&slice[start..start + count]` has it.
+    fn check_range(&mut self, start: &str, count: u32, len: &str) {
+        self.code.count += 1;
+        let n = self.code.count;
+        let wraps = match self.rng.bool() {
+            true => self.op("%p", "setp.gt.u64", &format!("{start}, -{}", count + 1)),
+            false => self.op("%p", "setp.ge.u64", &format!("{start}, -{count}")),
+        };
+        let end = self.op("%rd", "add.s64", &format!("{start}, {count}"));
+        let beyond = match self.rng.bool() {
+            true => self.op("%p", "setp.gt.u64", &format!("{end}, {len}")),
+            false => self.op("%p", "setp.lt.u64", &format!("{len}, {end}")),
+        };
+        let fails = self.op("%p", "or.pred", &format!("{wraps}, {beyond}"));
+        self.line(&format!("@{fails} bra $P{n};"));
+        self.panic(n, start, len);
+    }
+
     /// Adds a panic, to which a check branches.
     fn panic(&mut self, n: u32, index: &str, len: &str) {
         self.add_panic("panic", "%report", n, index, len);
@@ -889,7 +907,15 @@ impl Text<'_> {
             let at = self.address("%out", &index);
             self.line(&format!("st.global.u32 [{at}], %acc;"));
         } else {
-            self.check(&index, "%xs_len");
+            let mut index = index;
+            if self.rng.u32(..3) == 0 {
+                let count = self.rng.u32(1..4);
+                self.check_range(&index, count, "%xs_len");
+                let number = self.rng.u32(..count);
+                index = self.op("%rd", "add.s64", &format!("{index}, {number}"));
+            } else {
+                self.check(&index, "%xs_len");
+            }
             let at = self.address("%xs", &index);
             let value = self.op("%r", "ld.global.u32", &format!("[{at}]"));
             self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));

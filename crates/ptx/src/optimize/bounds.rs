@@ -648,11 +648,13 @@ fn analyze<'a>(
         }
         let end = &graph.blocks[id].end;
         let check = check_of(graph, &cold, id);
+        let mut its_fails = HashSet::default();
         if let Some(check) = check {
-            add_failing(single, check.passes(), &mut fails);
+            add_failing(single, check.passes(), &mut its_fails);
         }
+        fails.extend(its_fails.iter().copied());
         if reached.contains(&id) {
-            certain.extend(check.map(|check| check.register));
+            certain.extend(its_fails.into_iter().map(|(register, _)| register));
             let is_limit = &mut |it: &Comparison<'a>| {
                 let mut sides = [&it.left, &it.right].into_iter();
                 sides.all(|side| is_of_launch(graph, single, side))
@@ -1732,7 +1734,22 @@ impl<'a> Known<'a> {
             };
             side.range.0 < 0 && bounds().is_none_or(|bounds| bounds.is_empty())
         };
-        if is_negative(&left) || is_negative(&right) {
+        if is_negative(&left) {
+            return None;
+        }
+        // The end of a range with a constant length does not wrap around.
+        if matches!(comparison.right, Operand::Integer(number) if (number.bits as i64) < 0) {
+            let relation = comparison.relation;
+            let is_ordered = !matches!(relation, Relation::Equal | Relation::NotEqual);
+            return is_ordered.then(|| Proven {
+                register,
+                outcome: matches!(relation, Relation::Less | Relation::LessOrEqual),
+                bound: left.hypothesis.map(|it| (*it).clone()).unwrap_or_default(),
+                is_likely: false,
+                length: None,
+            });
+        }
+        if is_negative(&right) {
             return None;
         }
         let bound = match (&left.hypothesis, &right.hypothesis) {
@@ -1779,19 +1796,33 @@ impl<'a> Known<'a> {
         comparison: &Comparison<'a>,
         register: &'a str,
     ) -> Option<Proven<'a>> {
-        let (comparison, outcome) = comparison.by_less()?;
+        let is_length =
+            |side: &Operand<'a>| matches!(side, Operand::Name(name) if extents.contains(name));
+        let comparison = match is_length(&comparison.right) {
+            true => comparison.clone(),
+            false => comparison.swapped(),
+        };
         let Operand::Name(length) = comparison.right else {
             return None;
         };
         if comparison.bits != 64 || !extents.contains(length) {
             return None;
         }
+        // The end of a range is one more than its last index.
+        let (outcome, more) = match comparison.relation {
+            Relation::Less => (true, 0),
+            Relation::GreaterOrEqual => (false, 0),
+            Relation::LessOrEqual => (true, 1),
+            Relation::Greater => (false, 1),
+            Relation::Equal | Relation::NotEqual => return None,
+        };
         let index = self.value(facts, &comparison.left)?;
+        let polynomial = index.polynomial.plus(&Polynomial::constant(more), -1)?;
         // The length of a part of a slice is no parameter.
         if self.value(facts, &comparison.right)?.polynomial.degree() > 1 {
             return None;
         }
-        let (bound, is_likely) = self.below(facts, extents, &index.polynomial, Limits::Reached)?;
+        let (bound, is_likely) = self.below(facts, extents, &polynomial, Limits::Reached)?;
         if index
             .hypothesis
             .is_some_and(|known| !known.is_within(&bound))
