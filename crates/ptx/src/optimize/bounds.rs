@@ -985,21 +985,7 @@ impl<'a> Known<'a> {
             Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
             Some((value, true)) => _ = self.values.insert(result, value),
             Some((value, false)) if value.hypothesis.is_none() => {
-                // A register with the same value may have limits.
-                let definitions = self.definitions.iter();
-                let same = definitions.filter(|(_, definition)| **definition == value.polynomial);
-                if let Some((&first, _)) = same.min_by_key(|(name, _)| **name) {
-                    let polynomial = Polynomial::register(first).into();
-                    self.values.insert(
-                        result,
-                        Value {
-                            polynomial,
-                            ..value
-                        },
-                    );
-                } else {
-                    self.definitions.insert(result, value.polynomial);
-                }
+                self.definitions.insert(result, value.polynomial);
             }
             _ => {}
         }
@@ -1746,6 +1732,7 @@ impl<'a> Known<'a> {
                 outcome: matches!(relation, Relation::Less | Relation::LessOrEqual),
                 bound: left.hypothesis.map(|it| (*it).clone()).unwrap_or_default(),
                 is_likely: false,
+                is_check: false,
                 length: None,
             });
         }
