@@ -19,6 +19,7 @@ use core::fmt;
 
 use crate::half::Format;
 #[cfg(any(target_arch = "nvptx64", nvvm_single_source))]
+#[cfg_attr(target_arch = "nvptx64", allow(unused_imports))]
 use crate::intrinsics::half as raw;
 use crate::session::{on_arch, on_device};
 
