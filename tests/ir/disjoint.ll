@@ -25,7 +25,7 @@ body:
 end:
   ret i64 %total
 }
-; CHECK-LABEL: define i64 @f(
+; CHECK: define i64 @f(
 ; CHECK: %straight = or i64 %thread, 64
 ; CHECK: %index = add nuw nsw i64 %begin, %thread
 ; CHECK-NEXT: %common = or i64 %begin, %thread
@@ -47,7 +47,7 @@ start:
   %sum = fadd float %a, %b
   ret float %sum
 }
-; CHECK-LABEL: define float @g(
+; CHECK: define float @g(
 ; CHECK:   %index = add nuw nsw i64 %lane, 32
 ; CHECK:   %variable = or i64 %lane, %row
 ; CHECK:   %both = or i64 %lane, 64

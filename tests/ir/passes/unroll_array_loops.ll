@@ -172,6 +172,78 @@ out:
 
 declare void @index_out_of_bounds(i64, i64)
 
+; Two blocks behind the loop pass on the same value to a third one.
+define float @two_ways_out(ptr %from, i64 %n, float %a) {
+start:
+  %array = alloca [2 x float], align 4
+  %second = getelementptr inbounds i8, ptr %array, i64 4
+  store float %a, ptr %array, align 4
+  store float %a, ptr %second, align 4
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %latch ]
+  %element = getelementptr inbounds float, ptr %array, i64 %i
+  %value = load float, ptr %element, align 4
+  %next = add nuw nsw i64 %i, 1
+  %ends = icmp eq i64 %next, %n
+  br i1 %ends, label %first, label %latch
+
+latch:
+  %large = fcmp ogt float %value, 1.0
+  br i1 %large, label %other, label %loop
+
+first:
+  call void @takes(ptr %from)
+  br label %out
+
+other:
+  br label %out
+
+out:
+  %result = phi float [ %value, %first ], [ %value, %other ]
+  ret float %result
+}
+; CHECK-LABEL: define float @two_ways_out(ptr %from, i64 %n, float %a) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [2 x float], align 4
+; CHECK-NEXT:   %second = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   store float %a, ptr %array, align 4
+; CHECK-NEXT:   store float %a, ptr %second, align 4
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %i = phi i64 [ 0, %start ]
+; CHECK-NEXT:   %element = getelementptr inbounds float, ptr %array, i64 0
+; CHECK-NEXT:   %value = load float, ptr %element, align 4
+; CHECK-NEXT:   %next = add nuw nsw i64 0, 1
+; CHECK-NEXT:   %ends = icmp eq i64 1, %n
+; CHECK-NEXT:   br i1 %ends, label %first, label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %large = fcmp ogt float %value, 0x3FF0000000000000
+; CHECK-NEXT:   br i1 %large, label %other, label %iteration
+; CHECK-NEXT: first:
+; CHECK-NEXT:   %0 = phi float [ %value, %loop ], [ %3, %iteration ]
+; CHECK-NEXT:   call void @takes(ptr %from)
+; CHECK-NEXT:   br label %out
+; CHECK-NEXT: other:
+; CHECK-NEXT:   %1 = phi float [ %value, %latch ], [ %3, %iteration.1 ]
+; CHECK-NEXT:   br label %out
+; CHECK-NEXT: out:
+; CHECK-NEXT:   %result = phi float [ %0, %first ], [ %1, %other ]
+; CHECK-NEXT:   ret float %result
+; CHECK-NEXT: iteration:
+; CHECK-NEXT:   %2 = getelementptr inbounds float, ptr %array, i64 1
+; CHECK-NEXT:   %3 = load float, ptr %2, align 4
+; CHECK-NEXT:   %4 = icmp eq i64 2, %n
+; CHECK-NEXT:   br i1 %4, label %first, label %iteration.1
+; CHECK-NEXT: iteration.1:
+; CHECK-NEXT:   %5 = fcmp ogt float %3, 0x3FF0000000000000
+; CHECK-NEXT:   br i1 %5, label %other, label %iteration.2
+; CHECK-NEXT: iteration.2:
+; CHECK-NEXT:   %6 = getelementptr inbounds float, ptr %array, i64 2
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: }
+
 ; The array stays in memory: another index is variable, or the address is passed on.
 define float @others(i64 %n, i64 %which) {
 start:

@@ -76,9 +76,10 @@ struct Unrolled {
 /// A value of a loop that is used outside.
 struct Left {
     value: Value,
-    /// The block behind the loop that dominates its users.
+    /// The block behind the loop that dominates its uses.
     exit: Block,
-    users: Vec<Value>,
+    /// The users, with their blocks. A phi uses the value at the ends of the blocks it comes from.
+    uses: Vec<(Value, Block)>,
 }
 
 /// Returns the arrays of a function that have elements with variable indices.
@@ -247,11 +248,11 @@ fn left(
                 })?;
                 let mut known = all.iter_mut();
                 match known.find(|left| left.value == value && left.exit == exit) {
-                    Some(left) => left.users.push(user),
+                    Some(left) => left.uses.push((user, place)),
                     None => all.push(Left {
                         value,
                         exit,
-                        users: vec![user],
+                        uses: vec![(user, place)],
                     }),
                 }
             }
@@ -368,7 +369,7 @@ impl Counted {
 
 impl Left {
     /// Adds a phi of the value to the block behind the loop. `edges` are the ways out.
-    fn add_phi(self, module: &mut Module, counted: &Counted, edges: &[(Block, Block)]) {
+    fn add_phi(self, module: &mut Module, edges: &[(Block, Block)]) {
         let from = edges.iter().filter(|(_, to)| *to == self.exit);
         let mut incoming = Vec::new();
         for &(from, _) in from {
@@ -387,10 +388,10 @@ impl Left {
                 *operand = phi;
             }
         };
-        for user in self.users {
+        for (user, place) in self.uses {
             match module.inst_mut(user).map(|data| &mut data.kind) {
                 Some(InstKind::Phi(incoming)) => (incoming.iter_mut())
-                    .filter(|(_, from)| !counted.body.contains(from))
+                    .filter(|(_, from)| *from == place)
                     .for_each(|(value, _)| replace(value)),
                 Some(kind) => kind.for_each_operand_mut(replace),
                 None => {}
@@ -409,7 +410,7 @@ impl Unrolled {
         } = self;
         let exits = counted.exits(module);
         for each in left {
-            each.add_phi(module, &counted, &exits);
+            each.add_phi(module, &exits);
         }
         let Counted {
             header,
