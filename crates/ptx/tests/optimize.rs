@@ -2271,6 +2271,82 @@ fn loads_overlap_with_those_that_a_check_waits_for() {
     assert!(!is_early("%s0", "bar.sync 0;"));
 }
 
+#[test]
+fn loads_before_checks_need_no_predicate_if_the_host_tests_the_length() {
+    // A kernel of one thread per element of the fourth slice, which loads from the third at an element
+    // of the first, and from the second at `%j`, which `index` computes.
+    let entry = |index: &str| {
+        let panics = ["$A", "$B", "$C"]
+            .map(|label| panic_with(label, "%i"))
+            .concat();
+        let parameters = (0..8).map(|i| format!(".param .u64 k_param_{i}"));
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "{PANIC}
+            .visible .entry k({parameters}) .reqntid 256, 1, 1 {{
+                .reg .pred %c<9>;
+                .reg .b32 %r<9>;
+                .reg .b64 %p<4>, %a<4>, %n<4>, %i, %j, %k, %d<9>;
+                ld.param.u64 %p0, [k_param_0]; cvta.to.global.u64 %a0, %p0;
+                ld.param.u64 %n0, [k_param_1];
+                ld.param.u64 %p1, [k_param_2]; cvta.to.global.u64 %a1, %p1;
+                ld.param.u64 %n1, [k_param_3];
+                ld.param.u64 %p2, [k_param_4]; cvta.to.global.u64 %a2, %p2;
+                ld.param.u64 %n2, [k_param_5];
+                ld.param.u64 %p3, [k_param_6]; cvta.to.global.u64 %a3, %p3;
+                ld.param.u64 %n3, [k_param_7];
+                mov.u32 %r1, %ctaid.x; mul.wide.u32 %d0, %r1, 256;
+                mov.u32 %r2, %tid.x; cvt.u64.u32 %d1, %r2; or.b64 %i, %d0, %d1;
+                setp.ge.u64 %c1, %i, %n3;
+                @%c1 bra $end;
+                setp.lt.u64 %c2, %i, %n0; @!%c2 bra $A;
+                shl.b64 %d2, %i, 2; add.s64 %d3, %a0, %d2; ld.global.nc.u32 %r3, [%d3];
+                cvt.u64.u32 %k, %r3; setp.lt.u64 %c3, %k, %n2; @!%c3 bra $B;
+                {index}
+                setp.lt.u64 %c4, %j, %n1; @!%c4 bra $C;
+                shl.b64 %d4, %j, 2; add.s64 %d5, %a1, %d4; ld.global.nc.s32 %r4, [%d5];
+                shl.b64 %d6, %k, 2; add.s64 %d7, %a2, %d6; ld.global.nc.u32 %r5, [%d7];
+                add.s32 %r6, %r4, %r5;
+                add.s64 %d8, %a3, %d2; st.global.u32 [%d8], %r6;
+            $end:
+                ret;
+                {panics}
+            }}"
+        );
+        let slices = [0, 2, 4].map(|pointer| Slice {
+            kernel: "k".to_owned(),
+            pointer,
+            length: pointer + 1,
+            element: 4,
+        });
+        let partitions = [ptx::Parameter {
+            kernel: "k".to_owned(),
+            index: 7,
+        }];
+        let kernels = ptx::Kernels {
+            slices: &slices,
+            partitions: &partitions,
+            ordinary_entries: true,
+            ..ptx::Kernels::default()
+        };
+        let options = stack::Options::default();
+        let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
+        let start = finished.text.find(".entry k$ordinary").unwrap();
+        finished.text[start..].to_owned()
+    };
+    // The load before the check of the element of the first slice.
+    let early = |index: &str| {
+        let text = entry(index);
+        let check = text.find("setp.lt.u32").unwrap();
+        let before = &text[..check + text[check..].find("bra").unwrap()];
+        let mut lines = before.lines().map(str::trim);
+        let load = lines.find(|line| line.contains("ld.global.nc.s32"));
+        load.unwrap().to_owned()
+    };
+    assert!(early("mov.b64 %j, %i;").starts_with("ld"));
+    assert!(early("add.s64 %j, %i, 1;").starts_with("@%x"));
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

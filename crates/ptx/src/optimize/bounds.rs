@@ -354,8 +354,22 @@ pub(super) fn prove<'a>(
         bounds.any(|(_, bound)| most.is_within(bound))
     });
     special.extents.extend(small.map(|(register, _)| register));
+    for ((_, bound), lengths) in &demanded {
+        if let Some((extent, 0..)) = bound.as_sum() {
+            let parameters = lengths.iter().filter_map(|it| parameter(single.get(it)?));
+            special.within.extend(parameters.map(|it| (extent, it)));
+        }
+    }
     fold(graph, special, &proven);
     true
+}
+
+/// Returns the parameter that an instruction loads from its start.
+pub(super) fn parameter<'a>(it: &Instruction<'a>) -> Option<&'a str> {
+    match it.operands[..] {
+        [_, Operand::Address(Base::Name(name), 0)] if is_parameter(it) => Some(name),
+        _ => None,
+    }
 }
 
 /// Adds a condition to the kernel's test, unless that is not followed by the copy.

@@ -8,8 +8,10 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use super::bounds;
 use super::flow::{End, Graph, Id};
 use super::instructions::{is_parameter, is_pure, results, sources};
+use super::loops::Comparison;
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::version::number;
@@ -98,7 +100,15 @@ pub(super) fn start<'a>(
     }
     let tested = tested(special, &single);
     hoist(
-        graph, names, entry, &blocks, &found, &inside, slices, &tested,
+        graph,
+        names,
+        entry,
+        &blocks,
+        &found,
+        &inside,
+        slices,
+        &tested,
+        &HashSet::default(),
     );
 }
 
@@ -165,8 +175,84 @@ pub(super) fn start_before_checks<'a>(
                 results(it, &mut |name| _ = inside.insert(name, (block, place)));
             }
         }
-        hoist(graph, names, id, &chain, &found, &inside, slices, &tested);
+        let limits = limits(graph, &shape.predecessors, &single, special, id);
+        let is_within = |element: &Element<'a>| {
+            let length = parameter_name(slices, element.length);
+            let index = origin(&single, element.index, |_| false);
+            element.count == 1
+                && limits.iter().any(|&(below, extent)| {
+                    let mut parameters = special.within.iter();
+                    below == index
+                        && (single.get(extent).and_then(bounds::parameter) == Some(length.as_str())
+                            || parameters.any(|&it| it == (extent, length.as_str())))
+                })
+        };
+        let within = indices.iter().copied().filter(is_within).collect();
+        hoist(
+            graph, names, id, &chain, &found, &inside, slices, &tested, &within,
+        );
     }
+}
+
+/// Returns the pairs of an index and an extent above it of the branches before a block.
+fn limits<'a>(
+    graph: &Graph<'a>,
+    predecessors: &[Vec<Id>],
+    single: &HashMap<&'a str, Instruction<'a>>,
+    special: &Special<'a>,
+    block: Id,
+) -> Vec<(&'a str, &'a str)> {
+    let mut limits = Vec::new();
+    let (mut seen, mut at) = (HashSet::from_iter([block]), block);
+    while let [before] = predecessors[at][..]
+        && seen.insert(before)
+    {
+        if let End::Branch(guard, _, then, otherwise) = &graph.blocks[before].end
+            && then != otherwise
+            && let Some(set) = single.get(guard.register)
+            && let Some(it) = Comparison::of(set, (*then == at) != guard.negated)
+            && let Some((it, true)) = it.by_less()
+            && let (Operand::Name(index), Operand::Name(extent)) = (it.left, it.right)
+            && !it.signed
+        {
+            // The lower half of an extent is the extent.
+            let is_extent = |name| special.extents.contains(name);
+            limits.push((
+                origin(single, index, |_| false),
+                origin(single, extent, is_extent),
+            ));
+        }
+        at = before;
+    }
+    limits
+}
+
+/// Returns the register of which another one is a copy or a conversion that keeps the value: one of 32
+/// bits, or one of 64 bits that is known to fit 32.
+fn origin<'a>(
+    single: &HashMap<&'a str, Instruction<'a>>,
+    mut register: &'a str,
+    fits: impl Fn(&'a str) -> bool,
+) -> &'a str {
+    while let Some(it) = single.get(register)
+        && let [_, Operand::Name(from)] = it.operands[..]
+        && it.guard.is_none()
+        && single.contains_key(from)
+        && match (it.opcode, &it.modifiers[..]) {
+            ("mov", _) | ("cvt", ["u64", "u32"]) => true,
+            ("cvt", ["u32", "u64"]) => fits(from),
+            _ => false,
+        }
+    {
+        register = from;
+    }
+    register
+}
+
+/// Returns the name of a parameter of the slices' kernel.
+fn parameter_name(slices: &[&Slice], index: usize) -> String {
+    let kernel = slices.first().map_or("", |slice| &slice.kernel);
+    format!("{kernel}_param_{index}")
 }
 
 /// Returns whether a register depends on a load from global memory in a block.
@@ -212,18 +298,12 @@ fn tested<'a>(
     special: &Special<'a>,
     single: &HashMap<&'a str, Instruction<'a>>,
 ) -> HashSet<&'a str> {
-    let parameter = |register: &&'a str| {
-        let it = single.get(register).filter(|it| is_parameter(it))?;
-        match it.operands[..] {
-            [_, Operand::Address(Base::Name(name), 0)] => Some(name),
-            _ => None,
-        }
-    };
+    let parameter = |register: &&'a str| bounds::parameter(single.get(register)?);
     special.extents.iter().filter_map(parameter).collect()
 }
 
 /// Moves loads, and the instructions that compute their addresses, from blocks to the end of
-/// another.
+/// another, where the elements `within` are within their slices.
 #[expect(clippy::too_many_arguments)]
 fn hoist<'a>(
     graph: &mut Graph<'a>,
@@ -234,6 +314,7 @@ fn hoist<'a>(
     inside: &HashMap<&'a str, (Id, usize)>,
     slices: &[&Slice],
     tested: &HashSet<&'a str>,
+    within: &HashSet<Element<'a>>,
 ) {
     // The instructions that compute the addresses, and the loads, in order.
     let mut moved: Vec<(Id, usize)> = found.iter().map(|&(id, place, _)| (id, place)).collect();
@@ -266,7 +347,9 @@ fn hoist<'a>(
                 .iter()
                 .find(|&&(block, at, _)| (block, at) == (id, place));
             match (statement, load) {
-                (Statement::Instruction(mut it), Some(&(.., element))) => {
+                (Statement::Instruction(mut it), Some(&(.., element)))
+                    if !within.contains(&element) =>
+                {
                     let predicate = *predicates.entry(element).or_insert_with(|| {
                         in_bounds(graph, names, &mut body, element, slices, tested)
                     });
@@ -412,8 +495,7 @@ fn in_bounds<'a>(
     slices: &[&Slice],
     tested: &HashSet<&'a str>,
 ) -> &'a str {
-    let kernel = slices.first().map_or("", |slice| &slice.kernel);
-    let parameter = names.name(&format!("{kernel}_param_{}", element.length));
+    let parameter = names.name(&parameter_name(slices, element.length));
     let address = [Operand::Address(Base::Name(parameter), 0)];
     let mut length = graph.emit(names, body, Type::B64, "ld", &["param", "u64"], address);
     let (mut index, mut ty, mut bits) = (element.index, Type::B32, "u32");

@@ -97,6 +97,8 @@ pub(super) struct Special<'a> {
     pub ranges: Vec<(&'a str, Range)>,
     /// The predicates whose value is known.
     pub outcomes: HashMap<&'a str, bool>,
+    /// Extents, each with a parameter whose value is at least the extent.
+    pub within: HashSet<(&'a str, &'a str)>,
 }
 
 impl Special<'_> {
@@ -328,6 +330,7 @@ pub(super) fn specialize<'a>(
             .collect(),
         ranges,
         outcomes: HashMap::default(),
+        within: HashSet::default(),
     };
     // A loop has no second iteration unless its counter wraps around.
     let counters: Vec<(Id, Covered<'a>)> = (covered.iter())

@@ -51,5 +51,6 @@ pub(super) fn whole<'a>(graph: &mut Graph<'a>, names: &'a Names) -> Option<Speci
         bounded: HashMap::default(),
         ranges: Vec::new(),
         outcomes: HashMap::default(),
+        within: HashSet::default(),
     })
 }
