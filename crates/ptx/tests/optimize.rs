@@ -2347,6 +2347,53 @@ fn loads_before_checks_need_no_predicate_if_the_host_tests_the_length() {
     assert!(early("add.s64 %j, %i, 1;").starts_with("@%x"));
 }
 
+#[test]
+fn elements_of_a_vector_are_not_loaded_again() {
+    // Whether the load of the fourth element is gone, with `between` behind the load of the vector.
+    let is_gone = |between: &str, load: &str| {
+        let text = optimized(&format!(
+            ".reg .b64 %a; .reg .b32 %x<9>; .reg .b64 %w; .reg .pred %p;
+             ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
+             ld.global.v4.f32 {{%x0, %x1, %x2, %x3}}, [%a+16];
+             {between}
+             setp.gt.f32 %p, %x0, 0f00000000;
+             @%p bra $end;
+             {load}
+             st.global.f32 [%a], %x4;
+             $end: ret;"
+        ));
+        !text.contains(load)
+    };
+    let load = "ld.global.f32 %x4, [%a+28];";
+    assert!(is_gone("", load));
+    assert!(is_gone(
+        "ld.global.u32 %x5, [%a+64];",
+        "ld.global.nc.u32 %x4, [%a+28];"
+    ));
+    // Another element, another state space, an ordering, other sizes.
+    assert!(!is_gone("", "ld.global.f32 %x4, [%a+32];"));
+    assert!(!is_gone("", "ld.f32 %x4, [%a+28];"));
+    assert!(!is_gone("", "ld.relaxed.gpu.global.u32 %x4, [%a+28];"));
+    assert!(!is_gone("", "ld.global.u16 %x4, [%a+28];"));
+    assert!(!is_gone("", "ld.global.u32 %w, [%a+28];"));
+    // Memory, the address or the register may have changed.
+    for change in [
+        "st.global.f32 [%a+28], %x1;",
+        "bar.sync 0;",
+        "fence.acq_rel.gpu;",
+        "ld.acquire.gpu.global.u32 %x5, [%a];",
+        "add.s64 %a, %a, 16;",
+        "mov.f32 %x3, %x1;",
+        "@%p mov.f32 %x3, %x1;",
+        "ld.global.f32 %x3, [%a];",
+        // Other predecessors.
+        "@%p bra $b; st.global.f32 [%a+28], %x1; $b:",
+        "$b: ld.global.u32 %x5, [%a]; setp.ne.s32 %p, %x5, 0; @%p bra $b;",
+    ] {
+        assert!(!is_gone(change, load), "{change}");
+    }
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

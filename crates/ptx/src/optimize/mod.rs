@@ -36,6 +36,7 @@ mod own_indices;
 mod parameters;
 mod products;
 mod reductions;
+mod reloads;
 mod remaining;
 mod repeated_moves;
 mod saturate;
@@ -249,6 +250,7 @@ fn optimize_function<'a>(
     }
     changed += spaces::infer(&mut graph, names, kernel, slices);
     changed += duplicates::merge(&mut graph);
+    changed += reloads::remove(&mut graph);
     changed += repeated_moves::remove(&mut graph);
     changed += own_indices::separate(&mut graph, names);
     changed += reductions::replace(&mut graph);
