@@ -47,6 +47,12 @@ impl Text<'_> {
     /// Emits a branch, perhaps with two arms, and a branch on a predicate where the arms join.
     fn step(&mut self, step: usize) {
         self.instructions(2);
+        if self.rng.u32(..4) == 0 {
+            // Another predecessor of the join.
+            let skips = self.predicate();
+            let _ = writeln!(self.text, "@{skips} bra $join{step};");
+            self.instructions(2);
+        }
         let not = ["", "!"].map(|_| self.pick(&["", "!"]));
         let guard = self.predicate();
         let has_else = self.rng.bool();
