@@ -2703,9 +2703,11 @@ fn arms_choose_without_branches() {
     stays("mov.u32 %r2, 30;", "mov.u32 %r2, %r3;");
     stays("setp.ne.s16 %p4, %rs1, 71;", "setp.ne.s32 %p4, %r3, 71;");
     stays("mov.u32 %r2, 30;", "mov.b32 %r2, 30;");
-    // Three targets, and two arms.
+    // Three targets, and two branches.
     stays("@%p3 bra $end;", "@%p3 bra $last;");
-    stays("@%p4 bra $end;", "bra.uni $end;");
+    let two = replaced(ARMS, "@%p4 bra $end;", "bra.uni $end;");
+    let text = optimized(&replaced(&two, "@%p3 bra $end;", ""));
+    assert!(branches(&text) > 1 && !text.contains("selp"), "{text}");
     // A block that is reached from elsewhere, too.
     stays("mov.u32 %r3, 1;", "mov.u32 %r3, 1; @%p1 bra $high;");
     // A value that lasts from an earlier iteration.
@@ -2721,6 +2723,68 @@ fn arms_choose_without_branches() {
     let first = "ld.global.u8 %rs1, [%rd1];";
     let text = optimized(&replaced(&last, first, &format!("$again: {first}")));
     assert!(branches(&text) > 2 && !text.contains("selp"), "{text}");
+}
+
+/// Replaces the largest pair with another one: `a < b || (a == b && i < j) == up`.
+const PAIRS: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u32 %r1, [%rd1];
+    ld.global.u32 %r2, [%rd1+4];
+    ld.global.u32 %r3, [%rd1+8];
+    ld.global.u32 %r4, [%rd1+12];
+    setp.lt.u32 %p1, %r1, %r2;
+    @!%p1 bra $other;
+    setp.ne.s32 %p2, %r3, 1;
+    @%p2 bra $end;
+    bra.uni $replace;
+$other:
+    setp.ne.s32 %p3, %r1, %r2;
+    setp.eq.s32 %p4, %r4, 1;
+    @%p3 bra $join;
+    setp.lt.u32 %p5, %r3, %r4;
+    xor.pred %p4, %p4, %p5;
+$join:
+    setp.eq.s32 %p6, %r4, 3;
+    xor.pred %p7, %p4, %p6;
+    @!%p7 bra $end;
+$replace:
+    st.global.u32 [%rd1], %r2;
+$end:
+    st.global.u32 [%rd1+4], %r1;
+    ret;
+";
+
+#[test]
+fn conditions_are_computed_without_branches() {
+    let branches = |text: &str| text.matches("bra").count();
+    let text = optimized(PAIRS);
+    assert_eq!(branches(&text), 1, "{text}");
+    let stays = |from: &str, to: &str| {
+        let text = optimized(&replaced(PAIRS, from, to));
+        assert!(branches(&text) > 2, "{from} {to}\n{text}");
+    };
+    // Arms and joins that do more, or are long.
+    let compare = "setp.lt.u32 %p5, %r3, %r4;";
+    stays(compare, &format!("ld.global.u32 %r3, [%rd1+16]; {compare}"));
+    stays(compare, &format!("st.global.u32 [%rd1+16], %r3; {compare}"));
+    stays(compare, &"xor.pred %p5, %p5, %p4; ".repeat(4));
+    stays("setp.eq.s32 %p6", "bar.sync 0; setp.eq.s32 %p6");
+    // Other registers that keep their values.
+    stays(compare, &format!("add.s32 %r1, %r1, 1; {compare}"));
+    // A predicate that is read later, too.
+    stays(
+        "[%rd1+4], %r1;",
+        "[%rd1+4], %r1; @%p4 st.global.u32 [%rd1+8], %r1;",
+    );
+    // A join that is reached from elsewhere.
+    stays("@%p2 bra $end;", "@%p2 bra $join;");
+    // ptxas predicates the arms where the result selects a value.
+    let selects = "selp.b32 %r5, %r1, %r2, %p7; st.global.u32 [%rd1+4], %r5; ret;";
+    stays("@!%p7 bra $end;", selects);
 }
 
 /// Stores to the last row of a matrix. The width and the height have 32 bits.

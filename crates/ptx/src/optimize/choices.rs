@@ -17,8 +17,8 @@ use crate::dead::visit_operand;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Operand, Statement, Type};
 
-/// The minimum number of arms that join.
-const ARMS: usize = 3;
+/// The minimum number of branches of a tree.
+const LEAST: usize = 3;
 
 /// The maximum number of branches of a tree.
 const BRANCHES: usize = 8;
@@ -336,10 +336,10 @@ impl<'a> Tree<'_, 'a> {
         let mut exits: Vec<(usize, Id)> =
             self.exits.iter().map(|(&id, &arms)| (arms, id)).collect();
         exits.sort_unstable();
-        let [(_, second), (arms, first)] = exits[..] else {
+        let [(_, second), (_, first)] = exits[..] else {
             return None;
         };
-        if arms < ARMS || self.cold[first] || self.cold[second] {
+        if self.branches < LEAST || self.cold[first] || self.cold[second] {
             return None;
         }
         // The tree reads the values from before it.

@@ -9,6 +9,7 @@ mod bounds;
 mod choices;
 mod clamps;
 mod combine;
+mod conditions;
 mod convert;
 mod coordinates;
 mod counts;
@@ -350,6 +351,7 @@ fn optimize_function<'a>(
     };
     let finish = |mut graph: Graph<'a>, changed: usize| {
         let replaced = loop_ends::replace(&mut graph, names)
+            + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)

@@ -36,7 +36,7 @@ use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Typ
 pub(super) const BOUND: u64 = 1 << 30;
 
 /// The maximum number of instructions of a kernel that is copied.
-const LARGEST: usize = 1500;
+const LARGEST: usize = 6000;
 
 /// The minimum number of 64-bit operations for which a copy pays.
 const WORTHWHILE: usize = 8;
