@@ -29,6 +29,8 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
         }
         if let Some(found) = Condition::at(graph, &cold, &predecessors, root, &mut live) {
             found.apply(graph, names, root);
+            // The block may be an arm of another branch.
+            live = None;
             count += 1;
         }
     }
