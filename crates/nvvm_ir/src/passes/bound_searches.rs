@@ -205,12 +205,10 @@ impl Search {
         let (Some(end), Some(right)) = (number(module, self.end), number(module, right)) else {
             return false;
         };
-        // The sum of two numbers below the end does not wrap around if the end has a bit less.
-        let bits = module.types.int_bits(module.ty(self.end)).unwrap_or(0);
-        let is_small = bits > 0 && end >> (bits - 1) == 0;
         (left == self.middle && end <= right)
             || (self.lows.contains(&left) && end < right)
-            || (self.sum == Some(left) && is_small && 2 * end <= right)
+            // Such an end is so small that the sum does not wrap around.
+            || (self.sum == Some(left) && end <= right / 2)
     }
 }
 
