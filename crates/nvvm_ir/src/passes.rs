@@ -22,6 +22,7 @@
 
 mod align_accesses;
 mod bound_inlining;
+mod bound_searches;
 mod branch_on_orderings;
 mod convergence;
 mod count_iterations;
@@ -51,6 +52,7 @@ use crate::module::Module;
 
 pub use align_accesses::align_accesses;
 pub use bound_inlining::bound_inlining;
+pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use convergence::convergence;
 pub use count_iterations::count_iterations;
@@ -167,6 +169,11 @@ pub const PASSES: &[Pass] = &[
         name: "subtract_steps",
         about: "lets loops with a variable step end without a division",
         run: subtract_steps,
+    },
+    Pass {
+        name: "bound_searches",
+        about: "removes checks of the indices of binary searches",
+        run: bound_searches,
     },
     Pass {
         name: "bound_inlining",

@@ -336,6 +336,7 @@ impl Compiler<'_> {
                     passes::merge_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);
                     passes::subtract_steps(&mut optimized);
+                    passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
