@@ -2394,6 +2394,53 @@ fn elements_of_a_vector_are_not_loaded_again() {
     }
 }
 
+#[test]
+fn loops_to_a_variable_count_down() {
+    // A sum over elements at distances of `%s`. `latch` ends the loop.
+    let text = |latch: &str, body: &str| {
+        optimized(&format!(
+            ".reg .b64 %a, %n, %k, %i; .reg .b32 %s, %v, %m, %j; .reg .pred %p<4>;
+             ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
+             ld.param.u64 %n, [k_param_1]; ld.param.u32 %m, [k_param_3];
+             mov.u32 %s, 0; mov.u64 %k, 3; mov.u32 %j, 5;
+             setp.le.u64 %p0, %n, 3; @%p0 bra $end;
+             $loop:
+             shl.b64 %i, %k, 3; add.s64 %i, %a, %i; {body}
+             add.s32 %s, %s, %v; {latch}
+             $end: st.global.u32 [%a], %s; ret;"
+        ))
+    };
+    let load = "ld.global.u32 %v, [%i];";
+    let counts = |latch: &str, body: &str| {
+        let text = text(latch, body);
+        text.contains("sub.s64 %x") || text.contains("sub.s32 %x")
+    };
+    let up = "add.s64 %k, %k, 1; setp.ne.s64 %p1, %k, %n; @%p1 bra $loop;";
+    assert!(counts(up, load));
+    let down = text(up, load);
+    let [start, rest] = [0, 1].map(|at| down.split("$loop:").nth(at).unwrap());
+    // Before the loop: the rest of the iterations.
+    assert!(start.contains("sub.s64 %x3, %n, %k;"), "{down}");
+    assert!(rest.contains("sub.s64 %x3, %x3, 1;"), "{down}");
+    assert!(rest.contains("setp.ne.s64 %p1, %x3, 0;"), "{down}");
+    let narrow = "add.s64 %k, %k, 1; add.s32 %j, %j, 1; setp.eq.s32 %p1, %m, %j; @!%p1 bra $loop;";
+    assert!(counts(narrow, load));
+    // Another step, another relation, a bound that changes, a second exit, nothing to load.
+    let changes = "add.s64 %n, %n, 2; add.s64 %k, %k, 1; setp.ne.s64 %p1, %k, %n; @%p1 bra $loop;";
+    for latch in [
+        &up.replace(", 1;", ", 2;"),
+        &up.replace("ne", "lt"),
+        changes,
+    ] {
+        assert!(!counts(latch, load), "{latch}");
+    }
+    assert!(!counts(
+        up,
+        &format!("{load} setp.eq.s32 %p2, %v, 7; @%p2 bra $end;")
+    ));
+    assert!(!counts(up, "cvt.u32.u64 %v, %i;"));
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

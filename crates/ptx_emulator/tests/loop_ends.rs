@@ -10,15 +10,25 @@ use fastrand::Rng;
 const THREADS: usize = 8;
 
 /// Returns a kernel in which each thread adds up words until one has certain bits, or until a counter
-/// has its last value.
-fn kernel(rng: &mut Rng) -> String {
+/// has its last value: with `single`, only that ends the loop, by steps of 1 to a greater value.
+fn kernel(rng: &mut Rng, single: bool) -> String {
     let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
-    let by = pick(&["1", "-1", "4", "-4"]);
+    let by = pick(if single {
+        &["1"]
+    } else {
+        &["1", "-1", "4", "-4"]
+    });
     let against = pick(&["1", "-1", "4", "-4"]);
     let counter = format!("add.s64 %n, %n, {by};");
     let other = format!("add.s64 %i, %i, {against};");
-    let last = pick(&["%last", "%last", "7", "0"]);
-    let ends = pick(&["setp.ne.s64", "setp.ne.s64", "setp.eq.s64", "setp.lt.s64"]);
+    let mut last = pick(&["%last", "%last", "7", "0"]);
+    let mut ends = pick(&["setp.ne.s64", "setp.ne.s64", "setp.eq.s64", "setp.lt.s64"]);
+    if single {
+        "%last".clone_into(&mut last);
+        if ends == "setp.lt.s64" {
+            "setp.ne.s64".clone_into(&mut ends);
+        }
+    }
     let operands = match pick(&["", "", "swapped"]).as_str() {
         "" => format!("%n, {last}"),
         _ => format!("{last}, %n"),
@@ -40,6 +50,19 @@ fn kernel(rng: &mut Rng) -> String {
     ]);
     let exit = pick(&["63", "127", "-1"]);
     let second = pick(&["", "setp.gt.s64 %q, %i, 4000;\n@%q bra $end;"]);
+    let exits = match single {
+        // The loop only loads.
+        true => "ld.global.u32 %j, [%at+24];\nadd.s32 %sum, %sum, %j;".to_owned(),
+        false => format!(
+            "and.b32 %bits, %bits, {exit};
+            setp.eq.s32 %found, %bits, 0;
+            @%found bra $end;
+            {second}
+            add.s32 %j, %j, 1;
+            setp.gt.u32 %left, %j, 300;
+            @%left bra $end;"
+        ),
+    };
     let after = pick(&["", "", "cvt.u32.u64 %m, %n;\nadd.s32 %sum, %sum, %m;"]);
     let body = format!(
         "
@@ -64,13 +87,7 @@ fn kernel(rng: &mut Rng) -> String {
         mul.lo.s32 %bits, %bits, 1664525;
         shr.u32 %bits, %bits, 9;
         add.s32 %sum, %sum, %bits;
-        and.b32 %bits, %bits, {exit};
-        setp.eq.s32 %found, %bits, 0;
-        @%found bra $end;
-        {second}
-        add.s32 %j, %j, 1;
-        setp.gt.u32 %left, %j, 300;
-        @%left bra $end;
+        {exits}
         {}
         {branch}
     $end:
@@ -87,20 +104,20 @@ fn kernel(rng: &mut Rng) -> String {
     module("", ".param .u64 k_param_0, .param .u64 k_param_1", &body)
 }
 
-#[test]
-fn loops_end_by_one_counter() {
+/// Runs random kernels before and after, and requires that `is_replaced` holds for several.
+fn compare(single: bool, is_replaced: impl Fn(&str, &str) -> bool) {
     let (seed, count) = settings(150);
     let mut replaced = 0;
     for seed in seed.map_or(0..count, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
-        let text = kernel(&mut rng);
+        let text = kernel(&mut rng, single);
         let [plain, fast] = before_and_after(&text, &[], &[]);
-        let counters = |text: &str| text.matches("add.s64 %n,").count();
-        replaced += u64::from(counters(&fast) < counters(&plain));
+        replaced += u64::from(is_replaced(&plain, &fast));
         let words: Vec<u64> = (0..THREADS)
             .flat_map(|_| {
                 let n = rng.i64(-40..40);
-                [n, rng.i64(-40..40), n + rng.i64(-20..20), rng.i64(..) & 7]
+                let last = n + rng.i64(if single { 1..20 } else { -20..20 });
+                [n, rng.i64(-40..40), last, rng.i64(..) & 7]
             })
             .map(|word| word as u64)
             .collect();
@@ -115,6 +132,17 @@ fn loops_end_by_one_counter() {
     }
     assert!(
         replaced > count / 8 || seed.is_some(),
-        "{replaced} of {count} loops end by one counter"
+        "{replaced} of {count} loops are replaced"
     );
+}
+
+#[test]
+fn loops_end_by_one_counter() {
+    let counters = |text: &str| text.matches("add.s64 %n,").count();
+    compare(false, |plain, fast| counters(fast) < counters(plain));
+}
+
+#[test]
+fn loops_count_down() {
+    compare(true, |_, fast| fast.contains("sub.s64 %x"));
 }

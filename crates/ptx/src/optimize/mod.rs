@@ -12,6 +12,7 @@ mod combine;
 mod conditions;
 mod convert;
 mod coordinates;
+mod count_down;
 mod counts;
 mod divisions;
 mod duplicates;
@@ -357,7 +358,8 @@ fn optimize_function<'a>(
             + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names)
-            + before_barriers::keep(&mut graph);
+            + before_barriers::keep(&mut graph)
+            + count_down::count(&mut graph, names);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()

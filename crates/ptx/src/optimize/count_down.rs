@@ -1,0 +1,143 @@
+//! Lets loops end when a counter is zero, so that ptxas unrolls them.
+//!
+//! ptxas 13.0 unrolls `for k in 0..n { sum += x[k * width + i] }` if a register counts the iterations
+//! down to zero, but not if `k` is compared with `n`. libnvvm's unrolled loops count that way. It
+//! does not unroll a loop with a check, though, and does not reduce the strength of `k * width`, so
+//! after [`bounds`](super::bounds) has removed the check, one load at a time is in flight.
+//!
+//! The pass runs last: other passes find the ranges of counters by the comparison with the bound.
+
+use super::flow::{Block, End, Graph, Id};
+use super::instructions::instructions;
+use super::loops::{self, Comparison, Loop, Relation, Step};
+use super::names::Names;
+use super::version::number;
+use crate::rewrite::instruction;
+use crate::{Instruction, Operand, Statement, Type};
+
+/// Adds a counter to loops that count up by one to a variable. Returns the number of loops.
+pub(super) fn count<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let loops = loops::innermost(graph, &graph.cold());
+    if loops.is_empty() {
+        return 0;
+    }
+    // The blocks before one loop stay when another one is changed.
+    let predecessors = graph.predecessors();
+    let counted =
+        (loops.iter()).filter_map(|each| count_one(graph, names, each, &predecessors[each.header]));
+    counted.count()
+}
+
+fn count_one<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    predecessors: &[Id],
+) -> Option<()> {
+    let exits = (each.blocks.iter())
+        .flat_map(|&id| graph.blocks[id].end.targets())
+        .filter(|&to| !each.contains(to));
+    let mut loads = false;
+    for &id in &each.blocks {
+        for statement in &graph.blocks[id].body {
+            // `nounroll`, such as in the remaining iterations of a loop that libnvvm has unrolled.
+            if matches!(statement, Statement::Pragma(_)) {
+                return None;
+            }
+            instructions(statement, &mut |it| {
+                loads |= it.opcode == "ld" && !it.modifiers.contains(&"param");
+            });
+        }
+    }
+    if exits.count() != 1 || !loads {
+        return None;
+    }
+    let (register, bits, bound, compared_at) = condition(graph, each)?;
+    let mut outside = predecessors.iter().filter(|id| !each.contains(**id));
+    let (&before, None) = (outside.next()?, outside.next()) else {
+        return None;
+    };
+    let (ty, signed) = match bits {
+        32 => (Type::B32, "s32"),
+        _ => (Type::B64, "s64"),
+    };
+    // The remaining iterations, modulo 2³² or 2⁶⁴ like the counter.
+    let mut body = Vec::new();
+    let bound = match bound {
+        Bound::Register(bound) => bound,
+        Bound::Converted(from) => {
+            let from = [Operand::Name(from)];
+            graph.emit(names, &mut body, Type::B32, "cvt", &["u32", "u64"], from)
+        }
+    };
+    let operands = [bound, register].map(Operand::Name);
+    let left = graph.emit(names, &mut body, ty, "sub", &[signed], operands);
+    let label = names.label();
+    let end = End::Jump(each.header, false);
+    let new = graph.add(Block { label, body, end }, Some(before));
+    let end = &mut graph.blocks[before].end;
+    end.retarget(&|to| if to == each.header { new } else { to });
+
+    let latch = &mut graph.blocks[each.latch].body;
+    if let Statement::Instruction(set) = &mut latch[compared_at] {
+        set.operands[1..].clone_from_slice(&[Operand::Name(left), number(0)]);
+    }
+    let operands = vec![Operand::Name(left), Operand::Name(left), number(1)];
+    latch.insert(compared_at, instruction("sub", &[signed], operands));
+    Some(())
+}
+
+/// The value at which a loop ends.
+enum Bound<'a> {
+    Register(&'a str),
+    /// The lower half of a register.
+    Converted(&'a str),
+}
+
+/// Returns the counter under which the loop continues, its width, the bound from which the next
+/// value must differ, and the position of the comparison in the latch.
+fn condition<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, u32, Bound<'a>, usize)> {
+    let End::Branch(guard, _, to, otherwise) = graph.blocks[each.latch].end else {
+        return None;
+    };
+    let goes_on = match (to == each.header, otherwise == each.header) {
+        (true, false) => !guard.negated,
+        (false, true) => guard.negated,
+        _ => return None,
+    };
+    let (set, block, place) = each.definition(graph, guard.register)?;
+    let compared = Comparison::of(set, goes_on)?;
+    if block != each.latch || compared.relation != Relation::NotEqual || set.operands.len() != 3 {
+        return None;
+    }
+    for compared in [compared.clone(), compared.swapped()] {
+        let (Operand::Name(left), Operand::Name(right)) = (&compared.left, &compared.right) else {
+            continue;
+        };
+        let bound = match each.is_invariant(&compared.right) {
+            true => Bound::Register(right),
+            false => match low_half(each.definition(graph, right)) {
+                Some(from) if each.is_invariant(&Operand::Name(from)) => Bound::Converted(from),
+                _ => continue,
+            },
+        };
+        for counter in each.counters(graph) {
+            let &(_, written_in, written_at) = each.written.get(left)?;
+            let is_after_step = written_in == block && written_at < place;
+            let is_next = counter.next == Some(left) || counter.register == *left && is_after_step;
+            if is_next && counter.step == Step::Constant(1) && counter.bits == compared.bits {
+                return Some((counter.register, counter.bits, bound, place));
+            }
+        }
+    }
+    None
+}
+
+/// Returns the register whose lower half an instruction returns.
+fn low_half<'a>(definition: Option<(&Instruction<'a>, Id, usize)>) -> Option<&'a str> {
+    let (it, ..) = definition?;
+    match (it.opcode, &it.modifiers[..], it.guard, &it.operands[..]) {
+        ("cvt", ["u32", "u64"], None, [_, Operand::Name(from)]) => Some(from),
+        _ => None,
+    }
+}
