@@ -14,6 +14,7 @@
 // Raw kernels have plain loops, and kernels have as many parameters as they need.
 #![allow(clippy::needless_range_loop, clippy::too_many_arguments)]
 
+pub mod assorted;
 pub mod block;
 pub mod camera;
 pub mod chains;
@@ -45,6 +46,7 @@ pub mod neighbors;
 pub mod networks;
 pub mod particles;
 pub mod physics;
+pub mod ported;
 pub mod programs;
 pub mod records;
 pub mod recurrences;

@@ -1,6 +1,7 @@
 //! The benchmarks: inputs, arguments, and the CPU's computation. The modules correspond to those of
 //! the kernels.
 
+mod assorted;
 mod block;
 mod camera;
 mod chains;
@@ -31,6 +32,7 @@ mod neighbors;
 mod networks;
 mod particles;
 mod physics;
+mod ported;
 mod programs;
 mod records;
 mod recurrences;
@@ -244,4 +246,20 @@ pub const ALL: &[(&str, Make)] = &[
     ("bilateral", lattices::bilateral),
     ("goertzel", estimates::goertzel),
     ("least_squares", estimates::least_squares),
+    ("hotspot3d", ported::hotspot3d),
+    ("srad", ported::srad),
+    ("covariance", ported::covariance),
+    ("mriq", ported::mriq),
+    ("tpacf", ported::tpacf),
+    ("cfd", ported::cfd),
+    ("resample", ported::resample),
+    ("cluster", ported::cluster),
+    ("haversine", assorted::haversine),
+    ("jaccard", assorted::jaccard),
+    ("search", assorted::search),
+    ("grayscott", assorted::grayscott),
+    ("cfir", assorted::cfir),
+    ("particles", assorted::particles),
+    ("matpower", assorted::matpower),
+    ("dxt", assorted::dxt),
 ];
