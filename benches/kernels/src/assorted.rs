@@ -264,16 +264,19 @@ pub struct Particle {
 #[kernel(block_size(256))]
 pub fn particles_safe(forces: &[[f32; 3]], dt: f32, size: f32, mut particles: PerThread<Particle>) {
     for (i, p) in particles.own() {
-        for ((x, v), f) in p.position.iter_mut().zip(&mut p.velocity).zip(&forces[i]) {
-            *v += *f / p.mass * dt;
-            *x += *v * dt;
-            if *x < 0.0 {
-                *x = -*x;
-                *v = -*v;
-            } else if *x > size {
-                *x = 2.0 * size - *x;
-                *v = -*v;
+        for d in 0..3 {
+            let (mut x, mut v) = (p.position[d], p.velocity[d]);
+            v += forces[i][d] / p.mass * dt;
+            x += v * dt;
+            if x < 0.0 {
+                x = -x;
+                v = -v;
+            } else if x > size {
+                x = 2.0 * size - x;
+                v = -v;
             }
+            p.position[d] = x;
+            p.velocity[d] = v;
         }
     }
 }
@@ -293,16 +296,18 @@ pub unsafe fn particles_raw(
     }
     let p = &mut *particles.add(i);
     for d in 0..3 {
-        let (x, v) = (&mut p.position[d], &mut p.velocity[d]);
-        *v += (*forces.add(i))[d] / p.mass * dt;
-        *x += *v * dt;
-        if *x < 0.0 {
-            *x = -*x;
-            *v = -*v;
-        } else if *x > size {
-            *x = 2.0 * size - *x;
-            *v = -*v;
+        let (mut x, mut v) = (p.position[d], p.velocity[d]);
+        v += (*forces.add(i))[d] / p.mass * dt;
+        x += v * dt;
+        if x < 0.0 {
+            x = -x;
+            v = -v;
+        } else if x > size {
+            x = 2.0 * size - x;
+            v = -v;
         }
+        p.position[d] = x;
+        p.velocity[d] = v;
     }
 }
 
