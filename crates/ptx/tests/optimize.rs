@@ -2271,18 +2271,17 @@ fn loads_overlap_with_those_that_a_check_waits_for() {
     assert!(!is_early("%s0", "bar.sync 0;"));
 }
 
-#[test]
-fn loads_before_checks_need_no_predicate_if_the_host_tests_the_length() {
-    // A kernel of one thread per element of the fourth slice, which loads from the third at an element
-    // of the first, and from the second at `%j`, which `index` computes.
-    let entry = |index: &str| {
-        let panics = ["$A", "$B", "$C"]
-            .map(|label| panic_with(label, "%i"))
-            .concat();
-        let parameters = (0..8).map(|i| format!(".param .u64 k_param_{i}"));
-        let parameters = parameters.collect::<Vec<_>>().join(", ");
-        let text = format!(
-            "{PANIC}
+/// Returns the entry for ordinary launches of a kernel of one thread per element of the fourth slice,
+/// which loads from the third at an element of the first, and from the second at `%j`, which `index`
+/// computes.
+fn gather(index: &str) -> String {
+    let panics = ["$A", "$B", "$C"]
+        .map(|label| panic_with(label, "%i"))
+        .concat();
+    let parameters = (0..8).map(|i| format!(".param .u64 k_param_{i}"));
+    let parameters = parameters.collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "{PANIC}
             .visible .entry k({parameters}) .reqntid 256, 1, 1 {{
                 .reg .pred %c<9>;
                 .reg .b32 %r<9>;
@@ -2312,31 +2311,58 @@ fn loads_before_checks_need_no_predicate_if_the_host_tests_the_length() {
                 ret;
                 {panics}
             }}"
-        );
-        let slices = [0, 2, 4].map(|pointer| Slice {
-            kernel: "k".to_owned(),
-            pointer,
-            length: pointer + 1,
-            element: 4,
-        });
-        let partitions = [ptx::Parameter {
-            kernel: "k".to_owned(),
-            index: 7,
-        }];
-        let kernels = ptx::Kernels {
-            slices: &slices,
-            partitions: &partitions,
-            ordinary_entries: true,
-            ..ptx::Kernels::default()
-        };
-        let options = stack::Options::default();
-        let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
-        let start = finished.text.find(".entry k$ordinary").unwrap();
-        finished.text[start..].to_owned()
+    );
+    let slices = [0, 2, 4].map(|pointer| Slice {
+        kernel: "k".to_owned(),
+        pointer,
+        length: pointer + 1,
+        element: 4,
+    });
+    let partitions = [ptx::Parameter {
+        kernel: "k".to_owned(),
+        index: 7,
+    }];
+    let kernels = ptx::Kernels {
+        slices: &slices,
+        partitions: &partitions,
+        ordinary_entries: true,
+        ..ptx::Kernels::default()
     };
+    let options = stack::Options::default();
+    let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
+    let start = finished.text.find(".entry k$ordinary").unwrap();
+    finished.text[start..].to_owned()
+}
+
+#[test]
+fn one_branch_leads_to_the_panics_of_two_loaded_indices() {
+    let load = ".reg .b64 %e; add.s64 %e, %a2, %d2; ld.global.nc.u32 %r7, [%e];";
+    // The number of checks between the first load and the result.
+    let checks = |index: &str| {
+        let text = gather(index);
+        let start = text.find("ld.global.nc.u32").unwrap();
+        let end = text.rfind("st.global.u32").unwrap();
+        (text[start..end].matches("bra").count(), text)
+    };
+    let (count, text) = checks(&format!("{load} cvt.u64.u32 %j, %r7;"));
+    assert_eq!(count, 1, "{text}");
+    // The first check is the first one to panic.
+    let first = &text[text.find("and.pred").unwrap()..];
+    let operands = first.split([',', ';']).map(str::trim);
+    let branch = format!("@!{} bra", operands.clone().nth(1).unwrap());
+    assert_eq!(text.matches(&branch).count(), 1, "{text}");
+    // A store is between both.
+    let store = format!("{load} cvt.u64.u32 %j, %r7; st.global.u32 [%d3], 1;");
+    assert_eq!(checks(&store).0, 2);
+    // The second index does not wait for memory.
+    assert!(!gather("add.s64 %j, %i, 5;").contains("and.pred"));
+}
+
+#[test]
+fn loads_before_checks_need_no_predicate_if_the_host_tests_the_length() {
     // The load before the check of the element of the first slice.
     let early = |index: &str| {
-        let text = entry(index);
+        let text = gather(index);
         let check = text.find("setp.lt.u32").unwrap();
         let before = &text[..check + text[check..].find("bra").unwrap()];
         let mut lines = before.lines().map(str::trim);
@@ -2832,6 +2858,106 @@ fn conditions_are_computed_without_branches() {
     // ptxas predicates the arms where the result selects a value.
     let selects = "selp.b32 %r5, %r1, %r2, %p7; st.global.u32 [%rd1+4], %r5; ret;";
     stays("@!%p7 bra $end;", selects);
+}
+
+/// Selects between `r1 > 15` and its exclusive or with `r3 >= r4`.
+const SELECTION: &str = "
+    .reg .pred %p<10>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];
+    setp.gt.s32 %p1, %r1, 15;
+    setp.lt.s32 %p2, %r1, 16;
+    setp.lt.u32 %p3, %r2, %r3;
+    not.pred %p4, %p3;
+    setp.lt.u32 %p5, %r3, %r4;
+    xor.pred %p6, %p2, %p5;
+    and.pred %p7, %p3, %p1;
+    and.pred %p8, %p4, %p6;
+    or.pred %p9, %p7, %p8;
+    selp.b32 %r5, %r1, %r2, %p9;
+    st.global.u32 [%rd1], %r5;
+    ret;
+";
+
+#[test]
+fn selections_are_computed_from_the_difference() {
+    let selects = |from: &str, to: &str| {
+        let text = optimized(&replaced(SELECTION, from, to));
+        let operations = ["\tand.pred", "\tor.pred"].map(|it| text.matches(it).count());
+        match operations {
+            [0, 1] => false,
+            [2, 1] => true,
+            _ => panic!("{text}"),
+        }
+    };
+    assert!(!selects("", ""));
+    // Not the same condition, or its opposite.
+    assert!(selects("%r1, 16", "%r1, 17"));
+    assert!(selects("not.pred %p4, %p3", "not.pred %p4, %p2"));
+    assert!(selects("not.pred %p4, %p3", "mov.pred %p4, %p3"));
+    // No number is after the largest one.
+    let limits = |ty: &str, numbers: [&str; 2]| {
+        let text = replaced(SELECTION, "%r1, 15", &format!("%r1, {}", numbers[0]));
+        let text = replaced(&text, "%r1, 16", &format!("%r1, {}", numbers[1]));
+        let text = text.replace("gt.s32", &format!("gt.{ty}"));
+        let text = optimized(&text.replace("lt.s32", &format!("lt.{ty}")));
+        text.matches("and.pred").count()
+    };
+    assert_eq!(limits("u32", ["0x7FFFFFFF", "0x80000000"]), 0);
+    assert_eq!(limits("s32", ["0x7FFFFFFF", "0x80000000"]), 2);
+    assert_eq!(limits("s32", ["0x7FFFFFFF", "-2147483648"]), 2);
+    assert_eq!(limits("u32", ["0xFFFFFFFF", "0"]), 2);
+}
+
+/// Changes a float and its bits in a loop.
+const BITS: &str = "
+    .reg .pred %p<4>;
+    .reg .f32 %f<4>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.f32 %f1, [%rd1];
+    ld.global.u32 %r5, [%rd1+4];
+    setp.gt.s32 %p1, %r5, 3;
+    @%p1 bra $start;
+    mov.f32 %f1, 0f00000000;
+$start:
+    mov.b32 %r1, %f1;
+    mov.u32 %r2, 0;
+$loop:
+    shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;
+    mov.b32 %f2, %r3;
+    setp.lt.f32 %p2, %f1, %f2;
+    @%p2 bra $next;
+    mov.f32 %f1, %f2;
+    mov.u32 %r1, %r3;
+$next:
+    add.s32 %r2, %r2, 1;
+    setp.ne.s32 %p3, %r2, %r5;
+    @%p3 bra $loop;
+    st.global.u32 [%rd1], %r1;
+    ret;
+";
+
+#[test]
+fn a_float_and_its_bits_are_one_variable() {
+    let variables = |text: &str| text.matches("%r1, ").count();
+    let text = optimized(BITS);
+    assert_eq!(variables(&text), 0, "{text}");
+    // The bits are other ones somewhere.
+    for (from, to) in [
+        ("mov.u32 %r1, %r3;", "mov.u32 %r1, %r2;"),
+        ("mov.u32 %r1, %r3;", ""),
+        ("mov.f32 %f1, %f2;", ""),
+        ("mov.b32 %r1, %f1;", "mov.u32 %r1, 1;"),
+    ] {
+        let text = optimized(&replaced(BITS, from, to));
+        assert!(variables(&text) > 0, "{text}");
+    }
 }
 
 /// Stores to the last row of a matrix. The width and the height have 32 bits.

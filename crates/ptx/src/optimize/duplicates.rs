@@ -1,8 +1,8 @@
 //! Merges registers that have the same values.
 //!
 //! libnvvm keeps the address of a loop in several registers: as a generic address and as one of
-//! global memory, for the comparison with the end and for the accesses. Each costs two instructions
-//! per iteration. This pass numbers the values that such registers get, and assumes that values are
+//! global memory, for the comparison with the end and for the accesses, and a float that threads
+//! exchange as a float and as its bits. Each costs two instructions per iteration. This pass numbers the values that such registers get, and assumes that values are
 //! equal until their operands differ. Of registers that have equal values wherever one of them is
 //! read, only one remains.
 
@@ -10,8 +10,9 @@ use crate::hash::{HashMap, HashSet};
 
 use super::flow::{Graph, Id};
 use super::instructions::{has_result, instructions, is_pure, rename, results};
-use super::liveness::{read, remove_dead};
+use super::liveness::{self, remove_dead};
 use super::loops::places;
+use super::names::Names;
 use crate::dead::visit_operand;
 use crate::{Instruction, Operand, Statement, Type};
 
@@ -82,67 +83,135 @@ struct Values<'g, 'a> {
 
 /// Merges registers of a function whose blocks are all reachable. Returns the number of registers
 /// that are no longer needed.
-pub(super) fn merge(graph: &mut Graph<'_>) -> usize {
-    let groups = candidates(graph);
-    if groups.is_empty() {
+pub(super) fn merge<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let candidates = Candidates::of(graph);
+    if candidates.groups.is_empty() && candidates.copies.is_empty() {
         return 0;
     }
-    let merged = equal(graph, groups);
+    let merged = equal(graph, candidates);
     if merged.is_empty() {
         return 0;
     }
-    let new = |name| merged.get(name).copied().unwrap_or(name);
     let order = graph.order.clone();
     for &id in &order {
-        let block = &mut graph.blocks[id];
-        for statement in &mut block.body {
-            rename_sources(statement, &new);
+        let mut body = Vec::new();
+        for mut statement in std::mem::take(&mut graph.blocks[id].body) {
+            let mut read = HashSet::default();
+            instructions(&statement, &mut |it| {
+                liveness::read(it, &mut |name| _ = read.insert(name));
+            });
+            let converted = converted(graph, names, &merged, read, &mut body);
+            let new = |name| converted.get(name).copied().unwrap_or(name);
+            rename_sources(&mut statement, &new);
+            body.push(statement);
         }
-        block.end.rename(&mut |name| new(name));
+        let mut read = HashSet::default();
+        graph.blocks[id]
+            .end
+            .sources(&mut |name| _ = read.insert(name));
+        let converted = converted(graph, names, &merged, read, &mut body);
+        let block = &mut graph.blocks[id];
+        block.body = body;
+        (block.end).rename(&mut |name| converted.get(name).copied().unwrap_or(name));
     }
     remove_dead(graph, &order);
     merged.len()
 }
 
-/// Returns groups of registers that several instructions of the same blocks write, those first that
-/// are addresses of accesses.
-fn candidates<'a>(graph: &Graph<'a>) -> Vec<Vec<&'a str>> {
-    let mut writes: HashMap<&'a str, Vec<Id>> = HashMap::default();
-    let mut excluded: HashSet<&'a str> = HashSet::default();
-    let mut addresses: HashSet<&'a str> = HashSet::default();
-    for &id in &graph.order {
-        for statement in &graph.blocks[id].body {
-            instructions(statement, &mut |it| {
-                let alone = matches!(statement, Statement::Instruction(_));
-                let plain = alone && result(it).is_some();
-                results(it, &mut |name| match plain {
-                    true => writes.entry(name).or_default().push(id),
-                    false => _ = excluded.insert(name),
-                });
-                for operand in &it.operands {
-                    if let Operand::Address(..) = operand {
-                        visit_operand(operand, &mut |name| _ = addresses.insert(name));
-                    }
-                }
-            });
-        }
-    }
-    let mut groups: HashMap<(Type, Vec<Id>), Vec<&'a str>> = HashMap::default();
-    for (name, mut blocks) in writes {
-        let Some(ty) = graph.type_of(name) else {
+/// Returns the registers to read instead of merged ones. Appends the instructions that move those of
+/// another type to registers of the same one.
+fn converted<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    merged: &HashMap<&'a str, &'a str>,
+    read: HashSet<&'a str>,
+    body: &mut Vec<Statement<'a>>,
+) -> HashMap<&'a str, &'a str> {
+    let mut converted = HashMap::default();
+    for name in read {
+        let Some(&(mut other)) = merged.get(name) else {
             continue;
         };
-        if blocks.len() > 1 && !excluded.contains(name) && !matches!(ty, Type::F32 | Type::F64) {
-            blocks.dedup();
-            groups.entry((ty, blocks)).or_default().push(name);
+        if let Some(ty) = graph.type_of(name)
+            && graph.type_of(other) != Some(ty)
+        {
+            let bits = if ty.bytes() == 8 { "b64" } else { "b32" };
+            other = graph.emit(names, body, ty, "mov", &[bits], [Operand::Name(other)]);
         }
+        converted.insert(name, other);
     }
-    let mut groups: Vec<_> = groups.into_values().filter(|it| it.len() > 1).collect();
-    for group in &mut groups {
-        group.sort_unstable_by_key(|name| (!addresses.contains(name), *name));
+    converted
+}
+
+/// Registers that may have equal values.
+struct Candidates<'a> {
+    /// Registers that several instructions of the same blocks write, those first that are addresses
+    /// of accesses.
+    groups: Vec<Vec<&'a str>>,
+    /// Registers with a float that are copies of ones with its bits at least once, or the other way
+    /// around. Several instructions write both.
+    copies: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(graph: &Graph<'a>) -> Candidates<'a> {
+        let mut copies: Vec<(&'a str, &'a str)> = Vec::new();
+        let mut writes: HashMap<&'a str, Vec<Id>> = HashMap::default();
+        let mut excluded: HashSet<&'a str> = HashSet::default();
+        let mut addresses: HashSet<&'a str> = HashSet::default();
+        for &id in &graph.order {
+            for statement in &graph.blocks[id].body {
+                instructions(statement, &mut |it| {
+                    let alone = matches!(statement, Statement::Instruction(_));
+                    let plain = alone && result(it).is_some();
+                    results(it, &mut |name| match plain {
+                        true => writes.entry(name).or_default().push(id),
+                        false => _ = excluded.insert(name),
+                    });
+                    if let ("mov", true, &[Operand::Name(to), Operand::Name(from)]) =
+                        (it.opcode, plain, &it.operands[..])
+                    {
+                        copies.push((to, from));
+                    }
+                    for operand in &it.operands {
+                        if let Operand::Address(..) = operand {
+                            visit_operand(operand, &mut |name| _ = addresses.insert(name));
+                        }
+                    }
+                });
+            }
+        }
+        let is_variable = |name: &str| {
+            !excluded.contains(name) && writes.get(name).is_some_and(|it| it.len() > 1)
+        };
+        copies.retain(|&(to, from)| {
+            let is_float = matches!(
+                [to, from].map(|name| graph.type_of(name)),
+                [Some(Type::B32), Some(Type::F32)]
+                    | [Some(Type::F32), Some(Type::B32)]
+                    | [Some(Type::B64), Some(Type::F64)]
+                    | [Some(Type::F64), Some(Type::B64)]
+            );
+            is_float && is_variable(to) && is_variable(from)
+        });
+        let mut groups: HashMap<(Type, Vec<Id>), Vec<&'a str>> = HashMap::default();
+        for (name, mut blocks) in writes {
+            let Some(ty) = graph.type_of(name) else {
+                continue;
+            };
+            if blocks.len() > 1 && !excluded.contains(name) && !matches!(ty, Type::F32 | Type::F64)
+            {
+                blocks.dedup();
+                groups.entry((ty, blocks)).or_default().push(name);
+            }
+        }
+        let mut groups: Vec<_> = groups.into_values().filter(|it| it.len() > 1).collect();
+        for group in &mut groups {
+            group.sort_unstable_by_key(|name| (!addresses.contains(name), *name));
+        }
+        groups.sort_unstable();
+        Candidates { groups, copies }
     }
-    groups.sort_unstable();
-    groups
 }
 
 /// Returns the register that an instruction writes, if it is one and the instruction always does.
@@ -154,8 +223,10 @@ fn result<'a>(it: &Instruction<'a>) -> Option<&'a str> {
 }
 
 /// Returns the registers that are not needed, each with one that has its value.
-fn equal<'a>(graph: &Graph<'a>, groups: Vec<Vec<&'a str>>) -> HashMap<&'a str, &'a str> {
-    let reads = reads(graph, groups.iter().flatten().copied().collect());
+fn equal<'a>(graph: &Graph<'a>, candidates: Candidates<'a>) -> HashMap<&'a str, &'a str> {
+    let Candidates { groups, copies } = candidates;
+    let own = groups.iter().flatten().copied();
+    let reads = reads(graph, own.chain(copies.iter().map(|it| it.0)).collect());
     let mut values = Values::new(graph);
     let mut merged = HashMap::default();
     // First only where the registers of a group are written.
@@ -179,16 +250,22 @@ fn equal<'a>(graph: &Graph<'a>, groups: Vec<Vec<&'a str>>) -> HashMap<&'a str, &
         (a.iter().zip(b)).all(|(&a, &b)| numbers[a].is_some() && numbers[a] == numbers[b])
     };
     let mut pairs = Vec::new();
+    let mut pair = |name: &'a str, other: &'a str, values: &mut Values<'_, 'a>| {
+        let places = reads.get(name).into_iter().flatten();
+        let both = places.map(|&place| [name, other].map(|it| values.at(place, it)));
+        pairs.push((name, other, both.collect::<Vec<_>>()));
+    };
     for group in &groups {
         for (index, &name) in group.iter().enumerate() {
             for &other in &group[..index] {
                 if same(&written[name], &written[other], &numbers) {
-                    let places = reads.get(name).into_iter().flatten();
-                    let both = places.map(|&place| [name, other].map(|it| values.at(place, it)));
-                    pairs.push((name, other, both.collect::<Vec<_>>()));
+                    pair(name, other, &mut values);
                 }
             }
         }
+    }
+    for (name, other) in copies {
+        pair(name, other, &mut values);
     }
     if pairs.is_empty() {
         return merged;
@@ -198,7 +275,8 @@ fn equal<'a>(graph: &Graph<'a>, groups: Vec<Vec<&'a str>>) -> HashMap<&'a str, &
     };
     for (name, other, both) in pairs {
         let equal = both.iter().all(|&[a, b]| same(&[a], &[b], &numbers));
-        if equal && !merged.contains_key(name) && !merged.contains_key(other) {
+        let is_new = |it| !merged.contains_key(it);
+        if equal && is_new(name) && is_new(other) && !merged.values().any(|&it| it == name) {
             merged.insert(name, other);
         }
     }
@@ -213,7 +291,7 @@ fn reads<'a>(graph: &Graph<'a>, of: HashSet<&'a str>) -> HashMap<&'a str, Vec<Pl
         for (index, statement) in block.body.iter().enumerate() {
             instructions(statement, &mut |it| {
                 let own = result(it).filter(|_| is_pure(it));
-                read(it, &mut |name| {
+                liveness::read(it, &mut |name| {
                     if own != Some(name) && of.contains(name) {
                         reads.entry(name).or_default().push((id, index));
                     }

@@ -9,13 +9,13 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::bounds;
-use super::flow::{End, Graph, Id};
+use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{is_parameter, is_pure, results, sources};
 use super::loops::Comparison;
 use super::names::Names;
 use super::specialize::{Special, is_fast, single_definitions};
 use super::version::number;
-use super::{check_of, words};
+use super::{Check, check_of, literal, words};
 use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The maximum number of instructions of the copied body. Other warps hide the latencies of more.
@@ -192,6 +192,76 @@ pub(super) fn start_before_checks<'a>(
             graph, names, id, &chain, &found, &inside, slices, &tested, &within,
         );
     }
+}
+
+/// Lets one branch lead to the panics of two checks that only wait for loads of the same block. ptxas
+/// moves a load that only the second one needs behind the branch of the first one.
+pub(super) fn combine_checks<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) {
+    let mut shape = graph.shape();
+    let mut single = single_definitions(graph, &shape.cold);
+    for id in special.blocks(graph) {
+        while !shape.cold[id]
+            && let Some(first) = check_of(graph, &shape.cold, id)
+            && depends_on_load(graph, &single, id, first.register)
+            && let Some((between, second)) = next_check(graph, &shape, &single, id, first.passes)
+            && depends_on_load(graph, &single, id, second.register)
+        {
+            let mut body = std::mem::take(&mut graph.blocks[id].body);
+            for block in between {
+                body.append(&mut graph.blocks[block].body);
+            }
+            let passes = [first, second].map(|it| literal(graph, names, &mut body, it.passes()));
+            let both = graph.and(names, &mut body, passes);
+            let guard = |register| Guard {
+                register,
+                negated: true,
+            };
+            let fails = graph.add(
+                Block {
+                    label: names.label(),
+                    body: Vec::new(),
+                    end: End::Branch(guard(passes[0]), false, first.fails, second.fails),
+                },
+                None,
+            );
+            graph.blocks[id].body = body;
+            graph.blocks[id].end = End::Branch(guard(both), false, fails, second.passes);
+            graph.remove_unreachable();
+            shape = graph.shape();
+            single = single_definitions(graph, &shape.cold);
+        }
+    }
+}
+
+/// Returns the next check after a block, if the threads that pass its own, and only they, go to `start`
+/// and only compute values before it, and the blocks in which they do.
+fn next_check<'a>(
+    graph: &Graph<'a>,
+    shape: &Shape,
+    single: &HashMap<&'a str, Instruction<'a>>,
+    block: Id,
+    start: Id,
+) -> Option<(Vec<Id>, Check<'a>)> {
+    let (mut blocks, mut at) = (Vec::new(), start);
+    while shape.predecessors[at].len() == 1 && at != block && !blocks.contains(&at) {
+        let computes = |statement: &Statement<'a>| match statement {
+            Statement::Instruction(it) => {
+                let mut is_single = true;
+                results(it, &mut |name| is_single &= single.contains_key(name));
+                is_single && (is_pure(it) || is_parameter(it))
+            }
+            statement => matches!(statement, Statement::Loc(_) | Statement::Label(_)),
+        };
+        if !graph.blocks[at].body.iter().all(computes) {
+            return None;
+        }
+        blocks.push(at);
+        match graph.blocks[at].end {
+            End::Jump(to, _) => at = to,
+            _ => return Some((blocks, check_of(graph, &shape.cold, at)?)),
+        }
+    }
+    None
 }
 
 /// Returns the pairs of an index and an extent above it of the branches before a block.

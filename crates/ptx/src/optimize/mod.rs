@@ -42,6 +42,7 @@ mod reloads;
 mod remaining;
 mod repeated_moves;
 mod saturate;
+mod selections;
 mod signs;
 mod sink;
 mod spaces;
@@ -251,7 +252,7 @@ fn optimize_function<'a>(
         changed += parameters::reuse(&mut graph, function);
     }
     changed += spaces::infer(&mut graph, names, kernel, slices);
-    changed += duplicates::merge(&mut graph);
+    changed += duplicates::merge(&mut graph, names);
     changed += reloads::remove(&mut graph);
     changed += repeated_moves::remove(&mut graph);
     changed += own_indices::separate(&mut graph, names);
@@ -326,6 +327,7 @@ fn optimize_function<'a>(
             early_loads::start(&mut graph, names, &special, slices);
         }
         early_loads::start_before_checks(&mut graph, names, &special, slices);
+        early_loads::combine_checks(&mut graph, names, &special);
         match original {
             None => entry_branch::combine(&mut graph, names, &special),
             Some(_) => entry_branch::combine_returns(&mut graph, names),
@@ -354,6 +356,7 @@ fn optimize_function<'a>(
         let replaced = loop_ends::replace(&mut graph, names)
             + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
+            + selections::replace(&mut graph, names)
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + normal::assume(&mut graph)
