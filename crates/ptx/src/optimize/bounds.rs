@@ -624,12 +624,14 @@ fn analyze<'a>(
             continue;
         };
         let strided = known.strided(&facts, region, id);
-        let end = region.counted(id).and_then(|it| known.end(&facts, it));
+        let end = (region.counted(id)).and_then(|it| known.end(&facts, it, region.is_entered(id)));
         for register in region.written(id) {
             known.forget(register);
         }
         known.values.extend(strided);
-        known.limits.extend(end);
+        if let Some(end) = end {
+            known.add_limit(end);
+        }
         for statement in &graph.blocks[id].body {
             if let Statement::Instruction(it) = statement {
                 if let Some(&Operand::Name(register)) = it.operands.first()
@@ -875,20 +877,21 @@ impl<'a> Known<'a> {
     }
 
     /// Returns the limit, in each iteration, of the counter of a loop that has not ended before its
-    /// first iteration.
-    fn end(&self, facts: &Facts<'a>, counted: &Counted<'a>) -> Option<Limit<'a>> {
+    /// first iteration. `is_entered` is whether that is known.
+    fn end(&self, facts: &Facts<'a>, counted: &Counted<'a>, is_entered: bool) -> Option<Limit<'a>> {
         let (register, end) = counted.end()?;
         let &Operand::Name(bound) = end else {
             return None;
         };
-        let first = match self.values.get(register) {
-            Some(value) => value.range,
-            None => {
-                let number = self.definitions.get(register)?.as_constant()?;
-                (number, number)
-            }
-        };
-        let is_entered = first.0 >= 0 && first.1 < facts.range(end)?.0;
+        let is_below = |high: i64| facts.range(end).is_some_and(|(low, _)| high < low);
+        let is_entered = is_entered
+            || match self.values.get(register) {
+                Some(value) => value.range.0 >= 0 && is_below(value.range.1),
+                None => {
+                    let number = self.definitions.get(register)?.as_constant()?;
+                    number >= 0 && is_below(number)
+                }
+            };
         is_entered.then_some(Limit {
             register,
             bound,
@@ -1977,24 +1980,30 @@ impl<'a> Known<'a> {
             return None;
         }
         let margin = i64::checked_sub(left.1, right.1)?.checked_add(strict)?;
-        let mut limits = vec![Limit {
+        self.add_limit(Limit {
             register: left.0,
             bound: right.0,
             margin,
             is_reached: true,
-        }];
-        let others = self.limits.iter().filter(|limit| limit.register == right.0);
-        limits.extend(others.filter_map(|limit| {
-            Some(Limit {
-                register: left.0,
-                bound: limit.bound,
-                margin: margin.checked_add(limit.margin)?,
-                is_reached: limit.is_reached,
-            })
-        }));
-        limits.retain(|limit| limit.register != limit.bound && !self.limits.contains(limit));
-        self.limits.extend(limits);
+        });
         Some(())
+    }
+
+    /// Adds a limit, and those that follow from limits of its bound.
+    fn add_limit(&mut self, limit: Limit<'a>) {
+        let of_bound = self.limits.iter().filter(|it| it.register == limit.bound);
+        let implied = of_bound.filter_map(|it| {
+            Some(Limit {
+                register: limit.register,
+                bound: it.bound,
+                margin: limit.margin.checked_add(it.margin)?,
+                is_reached: it.is_reached,
+            })
+        });
+        let mut limits: Vec<_> = implied.collect();
+        limits.insert(0, limit);
+        limits.retain(|it| it.register != it.bound && !self.limits.contains(it));
+        self.limits.extend(limits);
     }
 
     /// Adds a limit of a sum: an index that is below the size of a part of a buffer and the part's

@@ -111,10 +111,25 @@ impl<'a> Counted<'a> {
         &self.counters
     }
 
+    /// Returns whether the counter of the condition is less than its bound when the loop is entered.
+    pub fn is_entered(&self, is_below: impl Fn(&Operand<'a>, &Operand<'a>) -> bool) -> bool {
+        let Condition {
+            counter,
+            comparison,
+            ..
+        } = &self.condition;
+        is_below(&Operand::Name(counter.register), &comparison.right)
+    }
+
     /// Returns the ranges of the counters at the start of each iteration. `entered` returns what is
-    /// known when the loop is entered.
-    pub fn ranges(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Vec<(&'a str, Range)> {
-        let Some(repetitions) = self.repetitions(&entered) else {
+    /// known when the loop is entered, and `is_ahead` is whether the counter of the condition is less
+    /// than its bound then.
+    pub fn ranges(
+        &self,
+        entered: impl Fn(&Operand<'a>) -> Option<Known>,
+        is_ahead: bool,
+    ) -> Vec<(&'a str, Range)> {
+        let Some(repetitions) = self.repetitions(&entered, is_ahead) else {
             return Vec::new();
         };
         let range = |counter: &Counter<'a>| {
@@ -162,7 +177,11 @@ impl<'a> Counted<'a> {
     }
 
     /// Returns the maximum number of times that the loop continues with another iteration.
-    fn repetitions(&self, entered: impl Fn(&Operand<'a>) -> Option<Known>) -> Option<i64> {
+    fn repetitions(
+        &self,
+        entered: impl Fn(&Operand<'a>) -> Option<Known>,
+        is_ahead: bool,
+    ) -> Option<i64> {
         let Condition {
             counter,
             offset,
@@ -206,7 +225,7 @@ impl<'a> Counted<'a> {
                 let exact = divides || (constant && (end.0 - start.0) % step == 0);
                 let before = i64::from(offset != 0);
                 let ahead = match step > 0 {
-                    true => start.1 + before <= end.0,
+                    true => start.1 + before <= end.0 || step == 1 && is_ahead,
                     false => start.0 - before >= end.1,
                 };
                 if !exact || !ahead {

@@ -308,7 +308,7 @@ fn reads<'a>(graph: &Graph<'a>, of: HashSet<&'a str>) -> HashMap<&'a str, Vec<Pl
 }
 
 /// Replaces the registers that a statement reads.
-fn rename_sources<'a>(statement: &mut Statement<'a>, new: &impl Fn(&'a str) -> &'a str) {
+pub(super) fn rename_sources<'a>(statement: &mut Statement<'a>, new: &impl Fn(&'a str) -> &'a str) {
     match statement {
         Statement::Instruction(it) => {
             let result = result(it);

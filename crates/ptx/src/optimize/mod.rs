@@ -37,6 +37,7 @@ mod overwritten;
 mod own_indices;
 mod parameters;
 mod products;
+mod recomputed;
 mod reductions;
 mod reloads;
 mod remaining;
@@ -253,6 +254,7 @@ fn optimize_function<'a>(
     }
     changed += spaces::infer(&mut graph, names, kernel, slices);
     changed += duplicates::merge(&mut graph, names);
+    changed += recomputed::reuse(&mut graph);
     changed += reloads::remove(&mut graph);
     changed += repeated_moves::remove(&mut graph);
     changed += own_indices::separate(&mut graph, names);

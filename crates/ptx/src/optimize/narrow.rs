@@ -192,6 +192,8 @@ pub(super) struct Region<'a> {
     invariants: HashMap<Id, Vec<(&'a str, Range)>>,
     /// How the loops count that start with a block.
     counted: HashMap<Id, Counted<'a>>,
+    /// The blocks that such loops start with whose counter is less than its bound before.
+    entered: HashSet<Id>,
 }
 
 impl<'a> Region<'a> {
@@ -267,6 +269,7 @@ impl<'a> Region<'a> {
             always: Facts::new(special),
             invariants: HashMap::default(),
             counted,
+            entered: HashSet::default(),
         };
         // The bounds of inner loops may depend on the counters of outer ones.
         for _ in 0..NESTED {
@@ -345,7 +348,13 @@ impl<'a> Region<'a> {
         });
         for (id, mut facts) in entered {
             let counted = (self.counted.get(&id))
-                .map(|counted| counted.ranges(|operand| facts.known(operand)))
+                .map(|counted| {
+                    if counted.is_entered(|a, b| facts.is_below(a, b)) {
+                        self.entered.insert(id);
+                    }
+                    let is_ahead = self.entered.contains(&id);
+                    counted.ranges(|operand| facts.known(operand), is_ahead)
+                })
                 .unwrap_or_default();
             if let Some(continued) = continued.get(&id) {
                 facts.meet(continued);
@@ -383,6 +392,12 @@ impl<'a> Region<'a> {
     /// Returns how the loop that starts with a block counts.
     pub fn counted(&self, id: Id) -> Option<&Counted<'a>> {
         self.counted.get(&id)
+    }
+
+    /// Returns whether the loop that starts with a block ends when a counter reaches a bound that it is
+    /// less than before.
+    pub fn is_entered(&self, id: Id) -> bool {
+        self.entered.contains(&id)
     }
 
     /// Returns whether a loop with several entries continues at a block: what is known of the blocks
@@ -764,8 +779,9 @@ pub(super) struct Facts<'a> {
     sums: HashMap<&'a str, (&'a str, i64)>,
     /// The registers that are the minimum of two others, neither of which is negative.
     minima: HashMap<&'a str, [&'a str; 2]>,
-    /// Pairs of registers of which the first is at most the second, as unsigned numbers.
-    ordered: HashSet<(&'a str, &'a str)>,
+    /// Pairs of registers of which the first is at most the second, as unsigned numbers, and whether
+    /// it is less.
+    ordered: HashMap<(&'a str, &'a str), bool>,
     /// The registers that facts about other registers use, and some that they used. Most registers
     /// are not among them when an instruction writes them, and then no fact must be searched. Facts
     /// at several places share the set.
@@ -837,7 +853,7 @@ impl<'a> Facts<'a> {
             divisions: HashMap::default(),
             sums: HashMap::default(),
             minima: HashMap::default(),
-            ordered: HashSet::default(),
+            ordered: HashMap::default(),
             used: Rc::default(),
             extents: special.extents.clone(),
             positive: special.positive.clone(),
@@ -1101,7 +1117,7 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|_, it| it.dividend != name && it.divisor != name);
         self.sums.retain(|_, (of, _)| *of != name);
         self.minima.retain(|_, of| !of.contains(&name));
-        self.ordered.retain(|(a, b)| *a != name && *b != name);
+        self.ordered.retain(|(a, b), _| *a != name && *b != name);
         self.conditions.retain(|_, condition| {
             let mut found = false;
             condition.visit(&mut |used| found |= used == name);
@@ -1505,11 +1521,33 @@ impl<'a> Facts<'a> {
     /// Returns whether a register is known to be at most another one, as an unsigned number.
     fn is_at_most(&self, a: &Operand<'a>, b: &Operand<'a>) -> bool {
         match (a, b) {
-            (Operand::Name(a), Operand::Name(b)) => {
-                self.ordered.contains(&(self.original(a), self.original(b)))
-            }
+            (Operand::Name(a), Operand::Name(b)) => self
+                .ordered
+                .contains_key(&(self.original(a), self.original(b))),
             _ => false,
         }
+    }
+
+    /// Returns whether a number is known to be less than another one. Neither is negative.
+    fn is_below(&self, a: &Operand<'a>, b: &Operand<'a>) -> bool {
+        let (Some((0.., high)), Some((low @ 0.., _))) = (self.range(a), self.range(b)) else {
+            return false;
+        };
+        if high < low {
+            return true;
+        }
+        let (Operand::Name(name), Operand::Name(other)) = (a, b) else {
+            return false;
+        };
+        let [name, other] = [name, other].map(|name| self.original(name));
+        let is_sum = |(of, number): &(&'a str, i64)| self.original(of) == name && *number > 0;
+        let is_below = |minimum: &[&'a str; 2]| {
+            let mut operands = minimum.iter().map(|&it| Operand::Name(it));
+            operands.all(|it| self.is_below(a, &it))
+        };
+        self.ordered.get(&(name, other)) == Some(&true)
+            || self.sums.get(other).is_some_and(is_sum)
+            || self.minima.get(other).is_some_and(is_below)
     }
 
     fn assume_comparison(&mut self, it: &Comparison<'a>) {
@@ -1519,7 +1557,8 @@ impl<'a> Facts<'a> {
                     let [left, right] = [left, right].map(|name| self.original(name));
                     self.note_use(left);
                     self.note_use(right);
-                    self.ordered.insert((left, right));
+                    let is_less = it.relation == Relation::Less;
+                    *self.ordered.entry((left, right)).or_default() |= is_less;
                 }
                 let strict = i64::from(it.relation == Relation::Less);
                 let (left, right) = (self.range(&it.left), self.range(&it.right));
@@ -1677,7 +1716,13 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|name, it| other.divisions.get(name) == Some(it));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
         (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
-        (self.ordered).retain(|pair| other.ordered.contains(pair));
+        (self.ordered).retain(|pair, is_less| match other.ordered.get(pair) {
+            Some(its) => {
+                *is_less &= its;
+                true
+            }
+            None => false,
+        });
         (self.zeros).retain(|name, zeros| match other.zeros.get(name) {
             Some(its) => {
                 *zeros = (*zeros).min(*its);
