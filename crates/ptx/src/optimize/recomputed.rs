@@ -5,6 +5,8 @@
 //! `(x + 2).min(width)` in each iteration. Other passes would not know that the loop has an end that
 //! does not change, and that the counter is below it when the loop is entered.
 
+use std::ops::Range;
+
 use crate::hash::{HashMap, HashSet};
 use petgraph::algo::dominators::Dominators;
 
@@ -29,8 +31,8 @@ const SYMMETRIC: &[&str] = &["add", "and", "mad", "max", "min", "mul", "or", "xo
 /// The types of operands and results.
 const TYPES: &[&str] = &["b32", "b64", "pred", "s32", "s64", "u32", "u64"];
 
-/// A computation: the opcode, its modifiers, and the operands.
-type Key<'a> = (&'a str, Vec<&'a str>, Vec<Argument<'a>>);
+/// A computation: the opcode, its modifiers, and up to three operands.
+type Key<'g, 'a> = (&'a str, &'g [&'a str], [Option<Argument<'a>>; 3]);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Argument<'a> {
@@ -65,10 +67,19 @@ pub(super) fn reuse(graph: &mut Graph<'_>) -> usize {
     let dominators = dominators(graph);
     let predecessors = graph.predecessors();
     let mut first: HashMap<&str, &str> = HashMap::default();
-    let mut computed: HashMap<Key<'_>, Vec<(Place, &str)>> = HashMap::default();
+    let mut computed: HashMap<Key<'_, '_>, Vec<(Place, &str)>> = HashMap::default();
     let mut replaced: HashMap<Place, &str> = HashMap::default();
-    for id in in_order(graph, &dominators) {
-        let dominating: HashSet<Id> = dominators.dominators(id).into_iter().flatten().collect();
+    let order = in_order(graph, &dominators);
+    // The positions in the order of the blocks that each block dominates: its own, and those after it.
+    let mut dominated: Vec<Range<usize>> = vec![0..0; graph.blocks.len()];
+    for (position, &id) in order.iter().enumerate().rev() {
+        let end = dominated[id].end.max(position + 1);
+        dominated[id] = position..end;
+        if let Some(by) = dominators.immediate_dominator(id) {
+            dominated[by].end = dominated[by].end.max(end);
+        }
+    }
+    for (position, id) in order.into_iter().enumerate() {
         for (index, statement) in graph.blocks[id].body.iter().enumerate() {
             let Statement::Instruction(it) = statement else {
                 continue;
@@ -76,22 +87,22 @@ pub(super) fn reuse(graph: &mut Graph<'_>) -> usize {
             let Some((result, ty, key)) = key(graph, it, &first) else {
                 continue;
             };
-            let variables: Vec<&str> = (key.2.iter())
-                .filter_map(|argument| match argument {
-                    Argument::Register(name) if writes.contains_key(name) => Some(*name),
-                    _ => None,
-                })
-                .collect();
+            let arguments = key.2.into_iter().flatten();
+            let variables = arguments.filter_map(|argument| match argument {
+                Argument::Register(name) => writes.get_key_value(name),
+                Argument::Number(_) => None,
+            });
             // The next value of a counter.
-            if variables.contains(&result) {
+            if variables.clone().any(|(&name, _)| name == result) {
                 continue;
             }
             let place = (id, index);
             let all = computed.entry(key).or_default();
             let same = all.iter().find(|&&(at, _)| {
-                dominating.contains(&at.0)
-                    && (variables.iter())
-                        .all(|name| is_kept(&predecessors, &writes[name], at, place))
+                dominated[at.0].contains(&position)
+                    && variables
+                        .clone()
+                        .all(|(_, writes)| is_kept(&predecessors, writes, at, place))
             });
             let is_single = counts.get(result) == Some(&1);
             match same {
@@ -149,11 +160,11 @@ pub(super) fn reuse(graph: &mut Graph<'_>) -> usize {
 
 /// Returns the result of a computation, its type, and the computation. `first` are the registers with
 /// the values of others.
-fn key<'a>(
+fn key<'g, 'a>(
     graph: &Graph<'a>,
-    it: &Instruction<'a>,
+    it: &'g Instruction<'a>,
     first: &HashMap<&'a str, &'a str>,
-) -> Option<(&'a str, Type, Key<'a>)> {
+) -> Option<(&'a str, Type, Key<'g, 'a>)> {
     let (&ty, modifiers) = it.modifiers.split_last()?;
     let is_integer = TYPES.contains(&ty) && OPCODES.contains(&it.opcode);
     let is_converted = it.opcode != "cvt" || modifiers.iter().all(|ty| TYPES.contains(ty));
@@ -165,19 +176,21 @@ fn key<'a>(
     if !is_integer || !is_converted || !is_plain || !is_pure(it) {
         return None;
     }
-    let argument = |operand: &Operand<'a>| match operand {
-        Operand::Integer(number) => Some(Argument::Number(number.bits)),
-        Operand::Name(name) => {
-            graph.type_of(name)?;
-            Some(Argument::Register(first.get(name).unwrap_or(name)))
-        }
-        _ => None,
-    };
-    let mut arguments: Vec<Argument<'a>> = operands.iter().map(argument).collect::<Option<_>>()?;
-    if SYMMETRIC.contains(&it.opcode) {
-        arguments.get_mut(..2)?.sort_unstable();
+    let mut arguments = [None; 3];
+    for (index, operand) in operands.iter().enumerate() {
+        *arguments.get_mut(index)? = Some(match operand {
+            Operand::Integer(number) => Argument::Number(number.bits),
+            Operand::Name(name) => {
+                graph.type_of(name)?;
+                Argument::Register(first.get(name).unwrap_or(name))
+            }
+            _ => return None,
+        });
     }
-    let key = (it.opcode, it.modifiers.clone(), arguments);
+    if SYMMETRIC.contains(&it.opcode) {
+        arguments[..2].sort_unstable();
+    }
+    let key = (it.opcode, &it.modifiers[..], arguments);
     Some((result, result_type, key))
 }
 
