@@ -46,6 +46,14 @@ fn optimized_with(directive: &str, body: &str) -> String {
     finished.text[start..].to_owned()
 }
 
+/// Returns the entry for ordinary launches of a kernel after the passes for speed.
+fn entry_for_ordinary_launches(text: &str, kernels: ptx::Kernels<'_>) -> String {
+    let options = stack::Options::default();
+    let finished = ptx::finish(text, &[], Purpose::Speed(kernels), &options).unwrap();
+    let start = finished.text.find(".entry k$ordinary").unwrap();
+    finished.text[start..].to_owned()
+}
+
 /// Returns the lines from the one that contains `from` to the one that contains `to`.
 fn lines(text: &str, from: &str, to: &str) -> Vec<String> {
     let mut lines = text.lines().map(|line| line.trim().to_owned());
@@ -832,12 +840,12 @@ fn counters_of_loops_have_32_bits() {
 
 #[test]
 fn indices_of_matrices_are_below_the_product_of_the_extents() {
-    // Returns whether the test has a product, and whether a thread per element of a matrix of `height`
-    // rows checks its four accesses.
+    // Returns whether the test has a product, and the number of checks of a thread per element of a
+    // matrix of `height` rows: of four accesses each.
     let all = |condition: &str, column: &str, factor: u32, offset: i32| {
         let access = |i: u32| {
             format!(
-                "mul.lo.s64 %a{i}, %y, %rd4; add.s64 %b{i}, %a{i}, {column};
+                "mov.u64 %m{i}, %y; mul.lo.s64 %a{i}, %m{i}, %rd4; add.s64 %b{i}, %a{i}, {column};
                  mul.lo.s64 %s{i}, %b{i}, {factor};
                  add.s64 %c{i}, %s{i}, {offset}; setp.lt.u64 %k{i}, %c{i}, %rd2; @!%k{i} bra $P{i};
                  shl.b64 %d{i}, %c{i}, 2; add.s64 %e{i}, %rd1, %d{i};
@@ -846,7 +854,7 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         };
         let accesses: String = (0..4).map(access).collect();
         let element = format!(
-            ".reg .b64 %height, %y, %next, %a<9>, %b<9>, %s<9>, %c<9>, %d<9>, %e<9>;
+            ".reg .b64 %height, %y, %m<9>, %next, %a<9>, %b<9>, %s<9>, %c<9>, %d<9>, %e<9>;
              .reg .pred %k<9>, %l<9>;
              ld.param.u64 %height, [k_param_1]; mov.u32 %r7, %tid.y; cvt.u64.u32 %y, %r7;
              setp.ge.u64 %l0, %y, %height; @%l0 bra $end; {condition} {accesses}"
@@ -858,20 +866,19 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         let (test, copy) = specialized(&text);
         let product = test.contains("mul.wide.u32") && test.contains("setp.le.u64");
         let narrow = copy.matches("setp.lt.u32").count();
-        let wide = copy.matches("setp.lt.u64").count();
-        (product, narrow + wide > 0)
+        (product, narrow + copy.matches("setp.lt.u64").count())
     };
     let scaled = |condition: &str, factor, offset| all(condition, "%rd5", factor, offset);
     let checks = |condition: &str, offset: i32| scaled(condition, 1, offset);
-    assert_eq!(checks("", 0), (true, false));
+    assert_eq!(checks("", 0), (true, 0));
     // The next element may be beyond the last one, unless there is a column to the right.
-    assert!(checks("", 1).1);
+    assert_eq!(checks("", 1).1, 4);
     let right = "add.s64 %next, %rd5, 1; setp.ge.u64 %l1, %next, %rd4; @%l1 bra $end;";
-    assert_eq!(checks(right, 1), (true, false));
-    assert!(checks(right, 2).1);
-    assert!(checks(&right.replace("ge.u64", "gt.u64"), 1).1);
+    assert_eq!(checks(right, 1), (true, 0));
+    assert_eq!(checks(right, 2).1, 4);
+    assert_eq!(checks(&right.replace("ge.u64", "gt.u64"), 1).1, 4);
     let not_last = "add.s64 %next, %rd4, -1; setp.eq.s64 %l1, %rd5, %next; @%l1 bra $end;";
-    assert_eq!(checks(not_last, 1), (true, false));
+    assert_eq!(checks(not_last, 1), (true, 0));
     // `x.saturating_sub(1)`, and other selections.
     let selected = |zero: u32, offset: i32| {
         let column = format!(
@@ -880,10 +887,10 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         );
         all(&column, "%left", 1, 0)
     };
-    assert_eq!(selected(0, -1), (true, false));
-    assert!(selected(0, -2).1);
-    assert!(selected(0, 1).1);
-    assert!(selected(1, -1).1);
+    assert_eq!(selected(0, -1), (true, 0));
+    assert_eq!(selected(0, -2).1, 4);
+    assert_eq!(selected(0, 1).1, 4);
+    assert_eq!(selected(1, -1).1, 4);
     // A neighbor that wraps around: `(x + offset) % width`.
     let wrapped = |offset: &str, divisor: &str| {
         let column = format!(
@@ -891,24 +898,24 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
         );
         all(&column, "%left", 1, 0)
     };
-    assert_eq!(wrapped("1", "%rd4"), (true, false));
-    assert_eq!(wrapped("-1", "%rd4"), (true, false));
-    assert_eq!(wrapped("%rd2", "%rd4"), (true, false));
-    assert!(wrapped("1", "%next").1);
-    assert!(checks(not_last, 2).1);
-    assert!(checks(&not_last.replace("-1", "-2"), 1).1);
+    assert_eq!(wrapped("1", "%rd4"), (true, 0));
+    assert_eq!(wrapped("-1", "%rd4"), (true, 0));
+    assert_eq!(wrapped("%rd2", "%rd4"), (true, 0));
+    assert_eq!(wrapped("1", "%next").1, 4);
+    assert_eq!(checks(not_last, 2).1, 4);
+    assert_eq!(checks(&not_last.replace("-1", "-2"), 1).1, 4);
     // The previous element of the first one is below zero.
-    assert!(checks("", -1).1);
+    assert_eq!(checks("", -1).1, 4);
     let left = "setp.eq.s64 %l1, %rd5, 0; @%l1 bra $end;";
-    assert_eq!(checks(left, -1), (true, false));
-    assert!(checks(left, -2).1);
+    assert_eq!(checks(left, -1), (true, 0));
+    assert_eq!(checks(left, -2).1, 4);
     // The difference of these numbers has more than 64 bits.
     let far = "add.s64 %next, %rd5, -9223372036854775808; .reg .b64 %far; add.s64 %far, %rd4, 5;
                setp.ge.u64 %l1, %next, %far; @%l1 bra $end;";
     // It is always greater, so all threads leave.
-    assert_eq!(checks(far, 1), (false, false));
+    assert_eq!(checks(far, 1), (false, 0));
     // Every second element is below the product only in the first half.
-    assert!(scaled("", 2, 0).1);
+    assert_eq!(scaled("", 2, 0).1, 4);
 }
 
 /// Returns the copy of a kernel with a thread per element of the second slice, whose body is
@@ -2329,10 +2336,7 @@ fn gather(index: &str) -> String {
         ordinary_entries: true,
         ..ptx::Kernels::default()
     };
-    let options = stack::Options::default();
-    let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
-    let start = finished.text.find(".entry k$ordinary").unwrap();
-    finished.text[start..].to_owned()
+    entry_for_ordinary_launches(&text, kernels)
 }
 
 #[test]
@@ -3975,10 +3979,7 @@ fn ordinary_entry(before: &str, element: &str) -> String {
         ordinary_entries: true,
         ..ptx::Kernels::default()
     };
-    let options = stack::Options::default();
-    let finished = ptx::finish(&text, &[], Purpose::Speed(kernels), &options).unwrap();
-    let start = finished.text.find(".entry k$ordinary").unwrap();
-    finished.text[start..].to_owned()
+    entry_for_ordinary_launches(&text, kernels)
 }
 
 #[test]

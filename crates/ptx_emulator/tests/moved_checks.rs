@@ -1447,17 +1447,19 @@ fn window(rng: &mut Rng) -> (String, bool) {
     (text.finish(""), is_within)
 }
 
+/// Returns the length of a slice with a matrix, perhaps another one, and the numbers of the launch.
+fn matrix(rng: &mut Rng) -> (u64, [u64; 4]) {
+    let (width, height) = (rng.u64(..7), rng.u64(..7));
+    let len = match rng.u32(..4) {
+        0 => rng.u64(..40),
+        _ => width * height,
+    };
+    (len, [0, width, 0, height])
+}
+
 #[test]
 fn windows_of_matrices_change_nothing() {
-    let launch = |rng: &mut Rng| {
-        let (width, height) = (rng.u64(..7), rng.u64(..7));
-        let len = match rng.u32(..4) {
-            0 => rng.u64(..40),
-            _ => width * height,
-        };
-        (len, [0, width, 0, height])
-    };
-    loads_of_matrices_change_nothing(window, launch, 2);
+    loads_of_matrices_change_nothing(window, matrix, 2);
 }
 
 /// Returns a kernel that loads the elements of a matrix between two rows and two columns that are
@@ -1565,15 +1567,7 @@ fn clamped_window(rng: &mut Rng) -> (String, bool) {
 
 #[test]
 fn clamped_windows_of_matrices_change_nothing() {
-    let launch = |rng: &mut Rng| {
-        let (width, height) = (rng.u64(..7), rng.u64(..7));
-        let len = match rng.u32(..4) {
-            0 => rng.u64(..40),
-            _ => width * height,
-        };
-        (len, [0, width, 0, height])
-    };
-    loads_of_matrices_change_nothing(clamped_window, launch, 4);
+    loads_of_matrices_change_nothing(clamped_window, matrix, 4);
 }
 
 impl Text<'_> {

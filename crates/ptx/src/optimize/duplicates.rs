@@ -2,9 +2,9 @@
 //!
 //! libnvvm keeps the address of a loop in several registers: as a generic address and as one of
 //! global memory, for the comparison with the end and for the accesses, and a float that threads
-//! exchange as a float and as its bits. Each costs two instructions per iteration. This pass numbers the values that such registers get, and assumes that values are
-//! equal until their operands differ. Of registers that have equal values wherever one of them is
-//! read, only one remains.
+//! exchange as a float and as its bits. Each costs two instructions per iteration. This pass numbers
+//! the values that such registers get, and assumes that values are equal until their operands differ.
+//! Of registers that have equal values wherever one of them is read, only one remains.
 
 use crate::hash::{HashMap, HashSet};
 
