@@ -480,9 +480,11 @@ impl<'a> Guard<'a> {
 /// An operand of an instruction.
 #[derive(Clone, Debug)]
 pub enum Operand<'a> {
-    /// A register, special register, symbol, label or `_`, with a component if there is one, as in
-    /// `%tid.x`.
+    /// A register, special register (with its dimension, as in `%tid.x`), symbol, label or `_`.
     Name(&'a str),
+    /// A part of a register: a byte or half in a video instruction, as in `%r1.b0`, or an element
+    /// of a vector register, as in `%v.x`. The second name has no period.
+    Part(&'a str, &'a str),
     /// A symbol plus an offset, outside brackets.
     NameOffset(&'a str, i64),
     /// An integer.

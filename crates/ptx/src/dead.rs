@@ -192,6 +192,7 @@ fn visit_statement<'a>(statement: &Statement<'a>, visit: &mut impl FnMut(&'a str
 pub(crate) fn visit_operand<'a>(operand: &Operand<'a>, visit: &mut impl FnMut(&'a str)) {
     match operand {
         Operand::Name(name)
+        | Operand::Part(name, _)
         | Operand::NameOffset(name, _)
         | Operand::Address(Base::Name(name), _) => visit(name),
         Operand::Compound(parts) | Operand::Vector(parts) | Operand::List(parts) => {

@@ -314,6 +314,7 @@ fn write_list(f: &mut Formatter<'_>, open: char, operands: &[Operand<'_>], close
 fn write_operand(f: &mut Formatter<'_>, operand: &Operand<'_>) -> Result {
     match operand {
         Operand::Name(name) => f.write_str(name),
+        Operand::Part(name, part) => write!(f, "{name}.{part}"),
         Operand::NameOffset(name, offset) => write!(f, "{name}+{offset}"),
         Operand::Integer(value) => write!(f, "{value}"),
         Operand::F32(bits) => write!(f, "0f{bits:08X}"),

@@ -721,6 +721,27 @@ fn operands_of_barriers_are_computed() {
 }
 
 #[test]
+fn registers_whose_parts_are_read_are_computed() {
+    let body = format!(
+        "
+        mov.u32 %r8, 255;
+        vadd.u32.u32.u32 %r8, %r8.b0, %r8.h1, %r8;
+        st.global.u32 [%rd3], %r8;
+        {NEIGHBORS}
+        "
+    );
+    let text = optimized(&(grid_stride(&body) + &panics_of_neighbors()));
+    let (_, copy) = specialized(&text);
+    let constant = copy.lines().find(|line| line.ends_with(", 255;"));
+    let register = constant.and_then(|line| line.split([' ', ',']).nth(1));
+    let register = register.unwrap_or_else(|| panic!("{copy}"));
+    assert!(
+        copy.contains(&format!(", {register}.b0, {register}.h1, {register};")),
+        "{copy}"
+    );
+}
+
+#[test]
 fn small_kernels_are_not_copied() {
     let body = grid_stride(
         "

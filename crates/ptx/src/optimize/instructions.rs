@@ -126,7 +126,9 @@ pub(super) fn rename_operand<'a>(
     to: &mut impl FnMut(&'a str) -> &'a str,
 ) {
     match operand {
-        Operand::Name(name) | Operand::NameOffset(name, _) => *name = to(name),
+        Operand::Name(name) | Operand::Part(name, _) | Operand::NameOffset(name, _) => {
+            *name = to(name);
+        }
         Operand::Address(crate::Base::Name(name), _) => *name = to(name),
         Operand::Compound(all) | Operand::Vector(all) | Operand::List(all) => {
             all.iter_mut()

@@ -4,6 +4,18 @@ use super::{MAX_DEPTH, Parser, Result};
 use crate::lexer::Kind;
 use crate::{Base, Operand};
 
+/// The special registers with dimensions (PTX ISA, "Special Registers").
+const HAVE_DIMENSIONS: [&str; 8] = [
+    "%tid",
+    "%ntid",
+    "%ctaid",
+    "%nctaid",
+    "%clusterid",
+    "%nclusterid",
+    "%cluster_ctaid",
+    "%cluster_nctaid",
+];
+
 impl<'a> Parser<'a> {
     pub(super) fn operand(&mut self, depth: u32) -> Result<Operand<'a>> {
         if depth >= MAX_DEPTH {
@@ -21,15 +33,20 @@ impl<'a> Parser<'a> {
     fn single(&mut self, depth: u32) -> Result<Operand<'a>> {
         match self.token.kind {
             Kind::Ident if self.text() != "WARP_SZ" => {
-                let start = self.token.start;
-                let mut end = self.token.end;
+                let (start, mut end) = (self.token.start, self.token.end);
+                let mut name = self.lexer.text(start, end);
                 self.bump()?;
-                // A component, such as `%tid.x` or `%v.w`, follows without white space.
-                while self.token.kind == Kind::Dotted && self.token.start == end {
+                // A dimension or part, such as `%tid.x` or `%v.w`, follows without white space.
+                if self.token.kind == Kind::Dotted && self.token.start == end {
                     end = self.token.end;
+                    if !HAVE_DIMENSIONS.contains(&name) {
+                        let part = self.lexer.text(self.token.start + 1, end);
+                        self.bump()?;
+                        return Ok(Operand::Part(name, part));
+                    }
+                    name = self.lexer.text(start, end);
                     self.bump()?;
                 }
-                let name = self.lexer.text(start, end);
                 if self.at(b'+') || self.at(b'-') {
                     return Ok(Operand::NameOffset(name, self.offset()?));
                 }
@@ -102,6 +119,7 @@ impl<'a> Parser<'a> {
             (1, Some(Operand::Integer(value))) => {
                 Ok(Operand::Address(Base::Absolute, value.bits as i64))
             }
+            (1, Some(Operand::Part(..))) => self.error("an address cannot be a part of a register"),
             (_, Some(last)) => {
                 parts.push(last);
                 Ok(Operand::Compound(parts))

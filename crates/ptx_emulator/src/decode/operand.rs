@@ -56,27 +56,34 @@ impl<'a> Decoder<'_, 'a> {
         None
     }
 
-    /// Returns the register with a name, which has a component if the register is a vector.
+    /// Returns the register with a name.
     fn register(&self, name: &str) -> Option<Register> {
-        if let Some(Local::Register(register)) = self.local(name) {
-            return Some(register);
+        match self.local(name) {
+            Some(Local::Register(register)) => Some(register),
+            _ => None,
         }
-        let (base, component) = name.rsplit_once('.')?;
-        let Some(Local::Register(register)) = self.local(base) else {
-            return None;
+    }
+
+    /// Returns an element of a vector register.
+    fn element(&self, name: &str, element: &str) -> Result<Register> {
+        let index = match element {
+            "x" | "r" => Some(0),
+            "y" | "g" => Some(1),
+            "z" | "b" => Some(2),
+            "w" | "a" => Some(3),
+            _ => None,
         };
-        let index = match component {
-            "x" | "r" => 0,
-            "y" | "g" => 1,
-            "z" | "b" => 2,
-            "w" | "a" => 3,
-            _ => return None,
+        let Some(register) = self.register(name) else {
+            return invalid(format!("the register `{name}` is not declared"));
         };
-        (index < register.vector?).then(|| Register {
-            slot: register.slot + index,
-            vector: None,
-            ..register
-        })
+        match (index, register.vector) {
+            (Some(index), Some(length)) if index < length => Ok(Register {
+                slot: register.slot + index,
+                vector: None,
+                ..register
+            }),
+            _ => invalid(format!("the register `{name}` has no element `{element}`")),
+        }
     }
 
     pub(super) fn predicate_register(&mut self, name: &str) -> Result<u32> {
@@ -115,14 +122,14 @@ impl<'a> Decoder<'_, 'a> {
     /// Returns the slot of a destination register of at least `bits` bits; `_` is a slot that is
     /// never read.
     pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
-        let Operand::Name(name) = operand else {
-            return invalid("a destination that is not a register");
-        };
-        if *name == "_" {
-            return Ok(self.temporary());
-        }
-        let Some(register) = self.register(name) else {
-            return invalid(format!("the register `{name}` is not declared"));
+        let (name, register) = match operand {
+            Operand::Name("_") => return Ok(self.temporary()),
+            Operand::Name(name) => match self.register(name) {
+                Some(register) => (name, register),
+                None => return invalid(format!("the register `{name}` is not declared")),
+            },
+            Operand::Part(name, element) => (name, self.element(name, element)?),
+            _ => return invalid("a destination that is not a register"),
         };
         Self::check_width(register, name, bits)?;
         Ok(register.slot)
@@ -130,16 +137,23 @@ impl<'a> Decoder<'_, 'a> {
 
     /// Returns the width of the register that an operand is.
     pub(super) fn register_bits(&self, operand: &Operand<'a>) -> Option<u32> {
-        let Operand::Name(name) = operand else {
-            return None;
+        let register = match operand {
+            Operand::Name(name) => self.register(name),
+            Operand::Part(name, element) => self.element(name, element).ok(),
+            _ => None,
         };
-        self.register(name).map(|register| register.ty.bits())
+        register.map(|register| register.ty.bits())
     }
 
     /// Returns a slot that holds the value of a source operand of type `ty`.
     pub(super) fn source(&mut self, operand: &Operand<'a>, ty: Type) -> Result<u32> {
         match operand {
             Operand::Name(name) => self.source_name(name, 0, ty),
+            Operand::Part(name, element) => {
+                let register = self.element(name, element)?;
+                Self::check_width(register, name, ty.bits())?;
+                Ok(register.slot)
+            }
             Operand::NameOffset(name, offset) => self.source_name(name, *offset, ty),
             Operand::Integer(value) => Ok(match ty {
                 // An integer constant in a floating-point instruction is a number, not a bit

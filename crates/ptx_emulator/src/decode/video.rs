@@ -230,14 +230,12 @@ impl<'a> Decoder<'_, 'a> {
 
     /// Resolves an operand, which may name a part of a register.
     fn part(&mut self, operand: &Operand<'a>) -> Result<(u32, u8)> {
-        const PARTS: [&str; 6] = [".b0", ".b1", ".b2", ".b3", ".h0", ".h1"];
-        if let Operand::Name(name) = *operand {
-            for (index, part) in PARTS.iter().enumerate() {
-                if let Some(register) = name.strip_suffix(part) {
-                    let slot = self.source(&Operand::Name(register), Type::U32)?;
-                    return Ok((slot, index as u8 + 1));
-                }
-            }
+        const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
+        if let Operand::Part(register, part) = *operand
+            && let Some(index) = PARTS.iter().position(|it| *it == part)
+        {
+            let slot = self.source(&Operand::Name(register), Type::U32)?;
+            return Ok((slot, index as u8 + 1));
         }
         Ok((self.source(operand, Type::U32)?, 0))
     }
