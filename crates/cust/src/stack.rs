@@ -25,6 +25,10 @@ use crate::error::{CudaError, CudaResult, DriverError};
 /// The minimum number of bytes by which a limit is raised.
 const LEAST_RAISE: usize = 16;
 
+/// What the need of a kernel includes besides its own frames: threads have up to 200 bytes less
+/// than the limit while other processes use the GPU (measured on an H100, driver 580).
+const RESERVE: usize = 256;
+
 /// The stack that a kernel needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -354,7 +358,10 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
     // SAFETY: the bytes have the size of a record, for which any bytes are valid.
     let record = unsafe { record.as_ptr().cast::<Record>().read_unaligned() };
     Ok(Need {
-        bytes: record.bytes as usize,
+        bytes: match record.bytes {
+            0 => 0,
+            bytes => bytes as usize + RESERVE,
+        },
         recursive: record.recursive != 0,
     })
 }

@@ -129,17 +129,14 @@ fn the_limit_follows_the_kernels() {
     let record: [u32; 2] = module.read_global("__cuda_std_stack_of_dive").unwrap();
     assert_eq!(record[1], 1);
     assert!(record[0] as usize > 60 * 96, "{record:?}");
-    assert_eq!(limit(&context), record[0] as usize, "the need, and no more");
+    let need = record[0] as usize + 256;
+    assert_eq!(limit(&context), need, "the need, and a reserve");
 
     let deeper = Module::from_ptx(ptx(Some(400)), &[]).unwrap();
     assert_eq!(dive(&deeper, &stream, 390).unwrap(), 390 * 391 / 2);
     assert!(limit(&context) > 390 * 96);
     drop(deeper);
-    assert_eq!(
-        limit(&context),
-        record[0] as usize,
-        "what the other module needs"
-    );
+    assert_eq!(limit(&context), need, "what the other module needs");
     drop(module);
     assert_eq!(limit(&context), before);
 }
