@@ -24,10 +24,11 @@ const MODULES: [&str; 13] = [
 /// release builds of the modules that compile in seconds, which `./x test` runs.
 const WHICH: &str = "CRATE_TESTS";
 /// The crates that take longer.
-const SLOW: [&str; 8] = [
+const SLOW: [&str; 9] = [
     "algebra",
     "bignums",
     "curves",
+    "numbers",
     "packing",
     "parsers",
     "regex",

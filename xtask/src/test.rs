@@ -315,7 +315,7 @@ fn run_all(total: &mut Total, outcomes: &Outcomes) -> Result<()> {
     jobs.push(Job::new("the backend", backend_tests()?));
     let mut command = backend::cargo_with_backend()?;
     command
-        .args(["run", "--quiet", "--release", "--package", "conformance"])
+        .args(["run", "--quiet", "--package", "conformance"])
         .arg("--manifest-path")
         .arg(workspace::root().join("Cargo.toml"))
         .args(["--", "--level", "O3"])
@@ -390,7 +390,8 @@ const PLATFORMS: [&str; 2] = ["aarch64-unknown-linux-gnu", "x86_64-pc-windows-ms
 const ON_STABLE: &str = "cuda_builder-readme";
 
 /// The test programs that run cargo or ptxas.
-const LONG: [&str; 5] = [
+const LONG: [&str; 6] = [
+    "cargo-cuda-programs",
     "cust-ui",
     "cuda_builder-readme",
     "cuda_builder-build",

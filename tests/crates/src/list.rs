@@ -61,7 +61,7 @@ pub fn list() -> String {
          contraction to fused multiply-add (`fma_contraction(false)`), which would\nchange the last \
          bit. Of the crates' features, `std` is disabled.\n\n\
          `./x test crate-tests` runs all cases; `./x test` runs release builds, without the modules \
-         `algebra`,\n`bignums`, `curves`, `packing`, `parsers`, `regex`, `science` and \
+         `algebra`,\n`bignums`, `curves`, `numbers`, `packing`, `parsers`, `regex`, `science` and \
          `structures`.\n\n\
          | crate | version | features | cases | inputs | remarks |\n|---|---|---|---|---|---|\n",
     );
