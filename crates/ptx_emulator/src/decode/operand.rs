@@ -64,6 +64,14 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
+    /// Returns the register with a name, or the error that there is none.
+    fn declared(&self, name: &str) -> Result<Register> {
+        match self.register(name) {
+            Some(register) => Ok(register),
+            None => invalid(format!("the register `{name}` is not declared")),
+        }
+    }
+
     /// Returns an element of a vector register.
     fn element(&self, name: &str, element: &str) -> Result<Register> {
         let index = match element {
@@ -73,9 +81,7 @@ impl<'a> Decoder<'_, 'a> {
             "w" | "a" => Some(3),
             _ => None,
         };
-        let Some(register) = self.register(name) else {
-            return invalid(format!("the register `{name}` is not declared"));
-        };
+        let register = self.declared(name)?;
         match (index, register.vector) {
             (Some(index), Some(length)) if index < length => Ok(Register {
                 slot: register.slot + index,
@@ -87,14 +93,13 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     pub(super) fn predicate_register(&mut self, name: &str) -> Result<u32> {
-        match self.register(name) {
-            Some(Register {
+        match self.declared(name)? {
+            Register {
                 slot,
                 ty: Type::Pred,
                 ..
-            }) => Ok(slot),
-            Some(_) => invalid(format!("`{name}` is not a predicate register")),
-            None => invalid(format!("the register `{name}` is not declared")),
+            } => Ok(slot),
+            _ => invalid(format!("`{name}` is not a predicate register")),
         }
     }
 
@@ -124,10 +129,7 @@ impl<'a> Decoder<'_, 'a> {
     pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
         let (name, register) = match operand {
             Operand::Name("_") => return Ok(self.temporary()),
-            Operand::Name(name) => match self.register(name) {
-                Some(register) => (name, register),
-                None => return invalid(format!("the register `{name}` is not declared")),
-            },
+            Operand::Name(name) => (name, self.declared(name)?),
             Operand::Part(name, element) => (name, self.element(name, element)?),
             _ => return invalid("a destination that is not a register"),
         };
