@@ -125,6 +125,43 @@ fn settle<'a>(graph: &mut Graph<'a>, outcomes: &HashMap<&'a str, bool>) {
     }
 }
 
+/// Returns whether all lanes of a warp that have not panicked reach the first block together and then
+/// execute `blocks` equally often, with equal values in `registers`.
+///
+/// A lane that panics never returns, so the others may execute these blocks without it.
+pub(super) fn are_together<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    kernel: &Function<'_>,
+    blocks: &[Id],
+    registers: &[&'a str],
+) -> bool {
+    let mut copy = graph.clone();
+    for &id in &graph.order {
+        if let Some(check) = super::check_of(graph, cold, id) {
+            copy.blocks[id].end = End::Jump(check.passes, false);
+        }
+    }
+    copy.remove_unreachable();
+    let together = Together::Warp {
+        in_row: block_width(kernel).is_some_and(|width| width.is_multiple_of(LANES)),
+    };
+    let divergence = Divergence::new(&copy, together);
+    let paths = Paths::new(&copy);
+    blocks
+        .iter()
+        .all(|&id| paths.is_reached_except_in((id, 0), &divergence.blocks))
+        && registers.iter().all(|&name| !divergence.differs(name))
+}
+
+/// Returns whether an instruction exchanges values among lanes of a warp that wait for each other.
+pub(super) fn is_shuffle(it: &Instruction<'_>) -> bool {
+    it.opcode == "shfl"
+        && it.modifiers.first() == Some(&"sync")
+        && it.guard.is_none()
+        && matches!(it.operands.first(), Some(Operand::Name(_)))
+}
+
 /// Returns the instructions that are the only ones to write their result.
 fn single_definitions<'a>(graph: &Graph<'a>) -> HashMap<&'a str, Instruction<'a>> {
     let mut all = HashMap::<&'a str, Option<Instruction<'a>>>::default();
@@ -686,16 +723,16 @@ impl<'a> Divergence<'a> {
         }
     }
 
+    /// Returns whether a register may differ among the threads.
+    fn differs(&self, name: &str) -> bool {
+        (self.registers.get(name)).is_some_and(|it| *it != Difference::None)
+    }
+
     /// Returns whether all threads that reach the end of a block at the same time take the same
     /// branch.
     fn is_uniform(&self, end: &End<'a>) -> bool {
-        let differs = |name: &str| {
-            self.registers
-                .get(name)
-                .is_some_and(|it| *it != Difference::None)
-        };
         match end {
-            End::Branch(guard, ..) => !differs(guard.register),
+            End::Branch(guard, ..) => !self.differs(guard.register),
             _ => false,
         }
     }

@@ -4,9 +4,13 @@
 //! ptxas reorders loads only within a block. For a sequence of checks, this pass computes the
 //! conditions at the first check, as far as they do not depend on loads in between, and branches
 //! once if any check fails: to a copy of the original code, which runs up to the failing check.
+//!
+//! There may be shuffles between the checks, if all lanes of a warp reach the first check together:
+//! then they are executed before it, also by lanes whose check fails.
 
 use crate::hash::{HashMap, HashSet};
 
+use super::arrivals::{are_together, is_shuffle};
 use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
 use super::loops::{Comparison, Relation};
@@ -14,7 +18,7 @@ use super::names::Names;
 use super::{Check, Literal, check_of, definitions, literal, take_writers, writes};
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
-use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
+use crate::{Function, Guard, Instruction, Integer, Operand, Statement, Type};
 
 /// The maximum number of checks that one branch combines. Their indices are in registers at the
 /// same time. All comparisons of one register with constants count as one check.
@@ -24,15 +28,20 @@ const CHECKS: usize = 8;
 const LONGEST: usize = 64;
 
 /// Combines the checks of a function, except in the blocks of `slow`, which rarely run. Returns the
-/// number of removed branches.
-pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
+/// number of removed branches. `kernel` is the function, if it is a kernel.
+pub(super) fn combine<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    kernel: Option<&Function<'a>>,
+    slow: &HashSet<Id>,
+) -> usize {
     let mut count = 0;
     let mut blocks = graph.order.clone();
     blocks.retain(|id| !slow.contains(id));
     let mut shape = graph.shape();
     for id in blocks {
         // Once for each group of conditions that can be computed together.
-        let combined = combine_from(graph, names, &shape, id);
+        let combined = combine_from(graph, names, kernel, &shape, id);
         if combined > 0 {
             count += combined;
             shape = graph.shape();
@@ -42,12 +51,31 @@ pub(super) fn combine<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSe
 }
 
 /// Combines the checks from a block on. If it returns 0, the graph is unchanged.
-fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, shape: &Shape, start: Id) -> usize {
+fn combine_from<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    kernel: Option<&Function<'a>>,
+    shape: &Shape,
+    start: Id,
+) -> usize {
     let cold = &shape.cold;
-    let Some(row) = row_of_checks(graph, shape, start) else {
+    let find = |shuffles| {
+        let row = row_of_checks(graph, shuffles, shape, start)?;
+        let early = early(graph, cold, &row);
+        Some((row, early))
+    };
+    let mut found = find(kernel.is_some());
+    if let (Some(kernel), Some((row, early))) = (kernel, &found)
+        && !early.shuffled.is_empty()
+    {
+        let blocks: Vec<Id> = row.iter().map(|&(id, _)| id).collect();
+        if !are_together(graph, cold, kernel, &blocks, &[]) {
+            found = find(false);
+        }
+    }
+    let Some((row, early)) = found else {
         return 0;
     };
-    let early = early(graph, cold, &row);
     let chosen = &early.chosen;
     let Some(&last) = chosen.last() else {
         return 0;
@@ -91,8 +119,10 @@ fn combine_from<'a>(graph: &mut Graph<'a>, names: &'a Names, shape: &Shape, star
 }
 
 /// Returns the consecutive blocks from `start` that end in a check, if there are at least two.
+/// `shuffles` says whether they may have shuffles, except the first one, which always may.
 fn row_of_checks<'a>(
     graph: &Graph<'a>,
+    shuffles: bool,
     Shape { cold, predecessors }: &Shape,
     start: Id,
 ) -> Option<Vec<(Id, Check<'a>)>> {
@@ -112,7 +142,9 @@ fn row_of_checks<'a>(
         let next = row.last()?.1.passes;
         let mut plain = predecessors[next].len() == 1 && next != start;
         for statement in &graph.blocks[next].body {
-            instructions(statement, &mut |it| plain &= can_be_copied(it));
+            instructions(statement, &mut |it| {
+                plain &= can_be_copied(it) || shuffles && is_shuffle(it);
+            });
         }
         match check_of(graph, cold, next).filter(|_| plain) {
             Some(check) => row.push((next, check)),
@@ -246,12 +278,15 @@ struct Early<'a> {
     computations: Vec<Instruction<'a>>,
     /// The indices of the checks whose conditions can be computed.
     chosen: Vec<usize>,
+    /// The results of the shuffles up to the last of these checks.
+    shuffled: HashSet<&'a str>,
 }
 
 impl<'a> Early<'a> {
-    /// Returns the registers that conditions need.
+    /// Returns the registers that conditions need, and those of the shuffles.
     fn needed(&self, conditions: &[Literal<'a>]) -> HashSet<&'a str> {
         let mut needed: HashSet<&str> = conditions.iter().map(|&(name, _)| name).collect();
+        needed.extend(&self.shuffled);
         for it in self.computations.iter().rev() {
             let mut is_needed = false;
             results(it, &mut |name| is_needed |= needed.contains(name));
@@ -271,11 +306,14 @@ fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early
     let mut late = HashSet::default();
     let mut computations: Vec<Instruction<'a>> = Vec::new();
     let mut chosen = Vec::new();
+    let (mut shuffled, mut passed) = (HashSet::default(), Vec::new());
     for (index, &(id, check)) in row.iter().enumerate().skip(1) {
+        let mut all_early = true;
         for statement in &graph.blocks[id].body {
             let single = matches!(statement, Statement::Instruction(_));
             instructions(statement, &mut |it| {
-                let mut possible = single && is_pure(it);
+                let shuffle = is_shuffle(it);
+                let mut possible = single && (is_pure(it) || shuffle);
                 sources(it, &mut |name| possible &= !late.contains(name));
                 results(it, &mut |name| {
                     possible &= definitions.get(name) == Some(&1)
@@ -289,16 +327,25 @@ fn early<'a>(graph: &Graph<'a>, cold: &[bool], row: &[(Id, Check<'a>)]) -> Early
                 if possible {
                     computations.push(it.clone());
                 }
+                if shuffle {
+                    results(it, &mut |name| passed.push(name));
+                    all_early &= possible;
+                }
             });
+        }
+        if !all_early {
+            break;
         }
         if !late.contains(check.register) {
             chosen.push(index);
+            shuffled.extend(passed.drain(..));
         }
     }
     Early {
         registers: early,
         computations,
         chosen,
+        shuffled,
     }
 }
 

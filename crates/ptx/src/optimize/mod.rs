@@ -296,13 +296,17 @@ fn optimize_function<'a>(
     if function.entry {
         changed += whole_warps::version(&mut graph, names, &mut slow);
     }
-    changed += version::version(&mut graph, names, slices, &mut slow);
+    let known = version::Known {
+        kernel: function.entry.then_some(&*function),
+        slices,
+    };
+    changed += version::version(&mut graph, names, &known, &mut slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);
     if let Some(special) = &special {
         bounds::settle(&mut graph, special);
     }
-    changed += combine::combine(&mut graph, names, &slow);
+    changed += combine::combine(&mut graph, names, known.kernel, &slow);
     changed += divisions::unroll(&mut graph, names, &slow);
     changed += divisions::start_loads(&mut graph);
     changed += apart::load_first(&mut graph, names, &slow);

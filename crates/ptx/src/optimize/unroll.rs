@@ -8,16 +8,21 @@
 //! A load that is moved before a check may run only if it cannot fault. Code before the loop tests
 //! this: the addresses of the load in all iterations must be within a slice that is a parameter of
 //! the kernel.
+//!
+//! A loop may exchange values among the lanes of a warp, if all lanes run the same iterations. Then
+//! they also continue in the same loop: a vote decides, because lanes that run iterations again wait
+//! for the others at the exchange.
 
 use crate::hash::{HashMap, HashSet};
 
+use super::arrivals::{are_together, is_shuffle};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{has_effect, instructions, is_pure, rename, results, sources};
 use super::loops::{Relation, Step, Which};
 use super::version::{Ahead, number};
 use super::{Check, check_of};
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Operand, Slice, Statement, Type};
+use crate::{Base, Function, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The number of iterations that run at once.
 const ITERATIONS: usize = 4;
@@ -32,6 +37,8 @@ pub(super) struct Plan<'a> {
     starts_others: bool,
     /// The checks.
     checks: Vec<(Id, Check<'a>)>,
+    /// Whether all lanes of a warp must continue together, because they exchange values.
+    together: bool,
     counter: &'a str,
     bits: u32,
     /// The absolute value of the step.
@@ -53,12 +60,13 @@ impl<'a> Plan<'a> {
 }
 
 /// Determines whether the loop can be unrolled, and adds the conditions for it. `removed` are the
-/// checks that are known to pass.
+/// checks that are known to pass. `kernel` is given if the loop has shuffles.
 pub(super) fn plan<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
     removed: &HashMap<Id, Id>,
     slices: &[&Slice],
+    kernel: Option<&Function<'a>>,
 ) -> Option<Plan<'a>> {
     let each = ahead.each;
     let (counter, which, compared) = each.condition(ahead.graph, ahead.counters)?;
@@ -105,6 +113,13 @@ pub(super) fn plan<'a>(
             }
         }
     }
+    if let Some(kernel) = kernel {
+        // The number of iterations that remain.
+        let registers = [counter.register, name(&bound)];
+        if !are_together(ahead.graph, cold, kernel, &row, &registers) {
+            return None;
+        }
+    }
     let mut registers: Vec<&str> = checks.iter().map(|(_, check)| check.register).collect();
     // The counters of the next iterations.
     registers.extend(ahead.counters.iter().map(|counter| counter.register));
@@ -118,6 +133,7 @@ pub(super) fn plan<'a>(
         early,
         starts_others,
         checks,
+        together: kernel.is_some(),
         counter: counter.register,
         bits: counter.bits,
         step: step as u64,
@@ -212,7 +228,7 @@ fn needed<'a>(ahead: &Ahead<'_, 'a>, mut left: Vec<&'a str>) -> Option<(Places, 
                 return None;
             }
             loads.push((address, offset, u64::from(bytes)));
-        } else if !is_pure(it) {
+        } else if !is_pure(it) && !is_shuffle(it) {
             return None;
         }
         sources(it, &mut |name| left.push(name));
@@ -688,6 +704,11 @@ fn group<'a>(
             Some(all) => ahead.emit(Type::Pred, "and", &["pred"], [all, pass]),
         });
     }
+    // There is at least one check.
+    let mut passes = all.as_ref().map_or("", name);
+    if plan.together {
+        passes = ahead.in_all_lanes(passes);
+    }
     let first = std::mem::take(&mut ahead.body);
     let mut end = Vec::new();
     for &register in live {
@@ -700,8 +721,7 @@ fn group<'a>(
     }
     Group {
         first,
-        // There is at least one check.
-        passes: all.as_ref().map_or("", name),
+        passes,
         then,
         end,
         now,

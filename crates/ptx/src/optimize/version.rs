@@ -10,23 +10,32 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use super::arrivals::is_shuffle;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, is_pure, rename, results, sources};
 use super::liveness::read;
 use super::loops::{self, Comparison, Counter, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::{Check, check_of, unroll};
-use crate::{Guard, Instruction, Integer, Operand, Slice, Statement, Type};
+use crate::{Function, Guard, Instruction, Integer, Operand, Slice, Statement, Type};
 
 /// The maximum number of instructions of a loop to optimize.
 const LARGEST: usize = 400;
+
+/// What is known about a function.
+pub(super) struct Known<'k, 'a> {
+    /// The function, if it is a kernel.
+    pub kernel: Option<&'k Function<'a>>,
+    /// The slices among its parameters.
+    pub slices: &'k [&'k Slice],
+}
 
 /// Versions the innermost loops of a function. Returns the number of removed checks, and adds the
 /// blocks of the original loops to `slow`.
 pub(super) fn version<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
-    slices: &[&Slice],
+    known: &Known<'_, 'a>,
     slow: &mut HashSet<Id>,
 ) -> usize {
     let mut count = 0;
@@ -36,8 +45,7 @@ pub(super) fn version<'a>(
         if slow.contains(&each.header) {
             continue;
         }
-        if let Some(removed) = version_one(graph, names, &mut accesses, &cold, &each, slices, slow)
-        {
+        if let Some(removed) = version_one(graph, names, &mut accesses, &cold, &each, known, slow) {
             count += removed;
             cold = graph.cold();
         }
@@ -51,21 +59,23 @@ fn version_one<'a>(
     accesses: &mut Accesses<'a>,
     cold: &[bool],
     each: &Loop<'a>,
-    slices: &[&Slice],
+    known: &Known<'_, 'a>,
     slow: &mut HashSet<Id>,
 ) -> Option<usize> {
-    let mut plain = true;
+    let (mut plain, mut shuffles) = (true, false);
     let mut size = 0;
     for &id in &each.blocks {
         for statement in &graph.blocks[id].body {
             instructions(statement, &mut |it| {
-                plain &= can_be_copied(it);
+                shuffles |= is_shuffle(it);
+                plain &= can_be_copied(it) || is_shuffle(it);
                 size += 1;
             });
         }
         plain &= !matches!(graph.blocks[id].end, End::Switch(..));
     }
-    if !plain || size > LARGEST {
+    let kernel = known.kernel.filter(|_| shuffles);
+    if !plain || size > LARGEST || shuffles && kernel.is_none() {
         return None;
     }
     let checks: Vec<(Id, Check<'a>)> = (each.blocks.iter())
@@ -93,11 +103,17 @@ fn version_one<'a>(
             removed.insert(id, check.passes);
         }
     }
-    let plan = ahead.attempt(|ahead| unroll::plan(ahead, cold, &removed, slices));
-    if removed.is_empty() && plan.is_none() {
+    let plan =
+        |ahead: &mut Ahead<'_, 'a>| unroll::plan(ahead, cold, &removed, known.slices, kernel);
+    let plan = ahead.attempt(plan);
+    // Without a plan, it is not known that the lanes of a warp run the same copy.
+    if plan.is_none() && (removed.is_empty() || shuffles) {
         return None;
     }
-    let condition = ahead.all();
+    let mut condition = ahead.all();
+    if shuffles {
+        condition = ahead.in_all_lanes(condition);
+    }
     let header = each.header;
     let mut several = None;
     let fast = match plan {
@@ -445,6 +461,20 @@ impl<'a> Ahead<'_, 'a> {
             }
         }
         all
+    }
+
+    /// Returns a register that is true if another one is in all lanes of the warp.
+    pub fn in_all_lanes(&mut self, register: &'a str) -> &'a str {
+        let sources = [Operand::Name(register), number(u32::MAX.into())];
+        let vote = ["sync", "all", "pred"];
+        (self.graph).emit(
+            self.names,
+            &mut self.body,
+            Type::Pred,
+            "vote",
+            &vote,
+            sources,
+        )
     }
 
     /// Zero-extends a value to 64 bits.
