@@ -17,8 +17,11 @@ enum Obstacle {
     Count,
     /// Each lane has its own first iteration.
     Start,
-    /// Warps are not rows of the block.
+    /// Warps are not rows of the block: only the lanes of half a warp have the same number of
+    /// iterations.
     Rows,
+    /// The same, which the kernel does not know.
+    Launch,
     /// The values of all lanes, which other threads may change.
     Memory,
 }
@@ -32,6 +35,7 @@ const OBSTACLES: &[Obstacle] = &[
     Obstacle::Count,
     Obstacle::Start,
     Obstacle::Rows,
+    Obstacle::Launch,
     Obstacle::Memory,
 ];
 
@@ -56,9 +60,7 @@ fn kernel(rng: &mut Rng) -> Kernel {
     let obstacle = OBSTACLES[rng.usize(..OBSTACLES.len())];
     // Without a loop, each lane runs the same checks.
     let obstacle = match obstacle {
-        Obstacle::Count | Obstacle::Start | Obstacle::Rows | Obstacle::Memory if !loops => {
-            Obstacle::None
-        }
+        other if !loops && other != Obstacle::Exit => Obstacle::None,
         other => other,
     };
     let late = rng.u32(..4) == 0;
@@ -84,7 +86,7 @@ fn kernel(rng: &mut Rng) -> Kernel {
             code.line("and.b32 %r1, %r1, 7;");
             code.line("add.s32 %count, %count, %r1;");
         }
-        _ if obstacle == Obstacle::Rows || rng.bool() => {
+        _ if matches!(obstacle, Obstacle::Rows | Obstacle::Launch) || rng.bool() => {
             // The same number for all lanes of a warp.
             code.line("mul.wide.u32 %rd9, %warp, 4;");
             code.line("add.s64 %rd9, %xs, %rd9;");
@@ -95,7 +97,10 @@ fn kernel(rng: &mut Rng) -> Kernel {
         _ => {}
     }
     // Half warps have shuffles of their own.
-    let mask = ["-1", "%all", "%half"][rng.usize(..3)];
+    let mask = match obstacle {
+        Obstacle::Rows | Obstacle::Launch => "%half",
+        _ => ["-1", "%all", "%half"][rng.usize(..3)],
+    };
     let parts = rng.u32(1..3);
     let apart = rng.u32(..3);
     let mut last = 0;
@@ -120,9 +125,15 @@ fn kernel(rng: &mut Rng) -> Kernel {
             access(rng, &mut code, &part.to_string(), mask, apart, late);
         }
     }
-    let [width, rows] = match obstacle {
-        Obstacle::Rows => [16, 4],
-        _ => [64, 1],
+    if matches!(obstacle, Obstacle::Rows | Obstacle::Launch) {
+        // Lanes that wait here cannot vote.
+        code.line("bar.sync 0;");
+    }
+    let (width, size) = match obstacle {
+        Obstacle::Rows => (48, ".reqntid 48, 2, 1"),
+        Obstacle::Launch => (48, ""),
+        _ if loops && rng.bool() => (64, ""),
+        _ => (64, ".reqntid 64, 1, 1"),
     };
     let text = format!(
         "
@@ -132,7 +143,7 @@ fn kernel(rng: &mut Rng) -> Kernel {
         {PANIC}
         .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2,
             .param .u64 k_param_3, .param .u64 k_param_4, .param .u32 k_param_5)
-        .reqntid {width}, {rows}, 1
+        {size}
         {{
             .reg .pred %p<{count}>;
             .reg .b32 %r<{count}>;
@@ -151,6 +162,9 @@ fn kernel(rng: &mut Rng) -> Kernel {
             mad.lo.s32 %tid, %row, {width}, %tid;
             mov.u32 %lane, %laneid;
             mov.u32 %r2, %tid.x;
+            mov.u32 %r3, %ctaid.x;
+            mov.u32 %r4, %ntid.x;
+            mad.lo.s32 %r2, %r3, %r4, %r2;
             shr.u32 %warp, %r2, 5;
             mov.u32 %all, -1;
             and.b32 %first, %lane, 16;
@@ -219,19 +233,19 @@ fn access(rng: &mut Rng, code: &mut Code, from: &str, mask: &str, apart: u32, la
 }
 
 /// The results of the threads, and for each warp, the threads that panic first.
-type Outcome = (Vec<u32>, [Vec<(usize, [u64; 3])>; 2]);
+type Outcome = (Vec<u32>, [Vec<(usize, [u64; 3])>; 3]);
 
 fn run(text: &str, xs: &[u32], count: u32, rows: bool) -> Outcome {
     let device = Device::new(text);
     let from = device.upload(xs);
     let to = device.upload(&vec![1u32; 256]);
-    let report = device.upload(&[[u64::MAX; 3]; 64]);
+    let report = device.upload(&[[u64::MAX; 3]; 96]);
     let params = Params::new().u64(from).u64(LEN.into()).u64(to).u64(0);
     let params = params.u64(report).u32(count);
-    let block = if rows { [16, 4, 1] } else { [64, 1, 1] };
+    let block = if rows { [48, 2, 1] } else { [64, 1, 1] };
     device.launch_blocks("k", 1, block, params).unwrap();
-    let reports: Vec<[u64; 3]> = device.download(report, 64);
-    let first = [0, 1].map(|warp| {
+    let reports: Vec<[u64; 3]> = device.download(report, 96);
+    let first = [0, 1, 2].map(|warp| {
         let reports = reports.iter().copied().enumerate().skip(32 * warp).take(32);
         let iteration = reports
             .clone()
@@ -271,7 +285,7 @@ fn checks_between_shuffles_give_the_same_results_and_first_panics() {
         let start = &fast[fast.rfind(".entry").unwrap()..];
         let start = &start[start.find("shfl").unwrap()..];
         let early = start[..start.find("bra").unwrap()].matches("shfl").count();
-        if obstacle != Obstacle::None {
+        if !matches!(obstacle, Obstacle::None | Obstacle::Launch) {
             assert!(!fast.contains("vote") && early == 1, "{}", context());
         } else if loops {
             assert!(fast.contains("vote.sync.all"), "{}", context());
@@ -293,7 +307,7 @@ fn checks_between_shuffles_give_the_same_results_and_first_panics() {
             })
             .collect();
         for count in 1..6 {
-            let rows = obstacle == Obstacle::Rows;
+            let rows = matches!(obstacle, Obstacle::Rows | Obstacle::Launch);
             let outcomes = [&plain, &fast].map(|text| run(text, &xs, count, rows));
             assert_eq!(outcomes[1], outcomes[0], "{}", context());
         }

@@ -56,7 +56,7 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         return 0;
     }
     let warp = Together::Warp {
-        in_row: block_width(kernel).is_some_and(|width| width.is_multiple_of(LANES)),
+        in_row: has_whole_rows(kernel) == Some(true),
     };
     let single = single_definitions(graph);
     let mut counts = Vec::new();
@@ -125,14 +125,20 @@ fn settle<'a>(graph: &mut Graph<'a>, outcomes: &HashMap<&'a str, bool>) {
     }
 }
 
+/// Returns whether the rows of a kernel's blocks consist of whole warps, if their size is known.
+pub(super) fn has_whole_rows(kernel: &Function<'_>) -> Option<bool> {
+    Some(block_width(kernel)?.is_multiple_of(LANES))
+}
+
 /// Returns whether all lanes of a warp that have not panicked reach the first block together and then
 /// execute `blocks` equally often, with equal values in `registers`.
 ///
-/// A lane that panics never returns, so the others may execute these blocks without it.
+/// A lane that panics never returns, so the others may execute these blocks without it. `in_row` says
+/// whether the rows of the kernel's blocks consist of whole warps.
 pub(super) fn are_together<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
-    kernel: &Function<'_>,
+    in_row: bool,
     blocks: &[Id],
     registers: &[&'a str],
 ) -> bool {
@@ -143,10 +149,7 @@ pub(super) fn are_together<'a>(
         }
     }
     copy.remove_unreachable();
-    let together = Together::Warp {
-        in_row: block_width(kernel).is_some_and(|width| width.is_multiple_of(LANES)),
-    };
-    let divergence = Divergence::new(&copy, together);
+    let divergence = Divergence::new(&copy, Together::Warp { in_row });
     let paths = Paths::new(&copy);
     blocks
         .iter()
@@ -583,6 +586,8 @@ enum Difference {
 /// a register whose writers are in these blocks has the same value in all threads if the operands
 /// have.
 struct Divergence<'a> {
+    /// Whether rows of the block consist of whole warps.
+    in_row: bool,
     registers: HashMap<&'a str, Difference>,
     blocks: HashSet<Id>,
 }
@@ -612,6 +617,7 @@ impl<'a> Divergence<'a> {
         let after = simple_fast(&back, end);
         let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
         let mut divergence = Divergence {
+            in_row: threads == Together::Warp { in_row: true },
             registers: HashMap::default(),
             blocks: (graph.order.iter().copied())
                 .filter(in_endless_loop)
@@ -696,7 +702,7 @@ impl<'a> Divergence<'a> {
             _ => Difference::None,
         };
         let by_lanes = |operand: &Operand<'a>| {
-            of(operand) == Difference::None && is_multiple(operand, single, STEPS)
+            of(operand) == Difference::None && self.is_multiple(operand, single, STEPS)
         };
         if !it
             .modifiers
@@ -736,31 +742,35 @@ impl<'a> Divergence<'a> {
             _ => false,
         }
     }
-}
 
-/// Returns whether an integer is a multiple of [`LANES`]. Follows at most `steps` instructions.
-fn is_multiple<'a>(
-    operand: &Operand<'a>,
-    single: &HashMap<&'a str, Instruction<'a>>,
-    steps: usize,
-) -> bool {
-    let name = match operand {
-        Operand::Integer(value) => return value.bits.is_multiple_of(LANES),
-        Operand::Name(name) => name,
-        _ => return false,
-    };
-    let (Some(it), Some(steps)) = (single.get(name), steps.checked_sub(1)) else {
-        return false;
-    };
-    let is_multiple = |operand| is_multiple(operand, single, steps);
-    match (it.opcode, &it.modifiers[..], &it.operands[..], it.guard) {
-        ("shl", _, [_, _, Operand::Integer(by)], None) => (5..32).contains(&by.bits),
-        ("mov" | "cvt", types, [_, of], None) if types.iter().all(|ty| INTEGERS.contains(ty)) => {
-            is_multiple(of)
+    /// Returns whether an integer is a multiple of [`LANES`]. Follows at most `steps` instructions.
+    fn is_multiple(
+        &self,
+        operand: &Operand<'a>,
+        single: &HashMap<&'a str, Instruction<'a>>,
+        steps: usize,
+    ) -> bool {
+        let name = match operand {
+            Operand::Integer(value) => return value.bits.is_multiple_of(LANES),
+            Operand::Name("%ntid.x") => return self.in_row,
+            Operand::Name(name) => name,
+            _ => return false,
+        };
+        let (Some(it), Some(steps)) = (single.get(name), steps.checked_sub(1)) else {
+            return false;
+        };
+        let is_multiple = |operand| self.is_multiple(operand, single, steps);
+        match (it.opcode, &it.modifiers[..], &it.operands[..], it.guard) {
+            ("shl", _, [_, _, Operand::Integer(by)], None) => (5..32).contains(&by.bits),
+            ("mov" | "cvt", types, [_, of], None)
+                if types.iter().all(|ty| INTEGERS.contains(ty)) =>
+            {
+                is_multiple(of)
+            }
+            ("mul", ["lo", _] | ["wide", "s32" | "u32"], [_, a, b], None) => {
+                is_multiple(a) || is_multiple(b)
+            }
+            _ => false,
         }
-        ("mul", ["lo", _] | ["wide", "s32" | "u32"], [_, a, b], None) => {
-            is_multiple(a) || is_multiple(b)
-        }
-        _ => false,
     }
 }

@@ -10,7 +10,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use super::arrivals::{are_together, is_shuffle};
+use super::arrivals::{are_together, has_whole_rows, is_shuffle};
 use super::flow::{Block, End, Graph, Id, Shape};
 use super::instructions::{can_be_copied, has_effect, instructions, is_pure, results, sources};
 use super::loops::{Comparison, Relation};
@@ -69,7 +69,8 @@ fn combine_from<'a>(
         && !early.shuffled.is_empty()
     {
         let blocks: Vec<Id> = row.iter().map(|&(id, _)| id).collect();
-        if !are_together(graph, cold, kernel, &blocks, &[]) {
+        let in_row = has_whole_rows(kernel) == Some(true);
+        if !are_together(graph, cold, in_row, &blocks, &[]) {
             found = find(false);
         }
     }

@@ -15,7 +15,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use super::arrivals::{are_together, is_shuffle};
+use super::arrivals::{are_together, has_whole_rows, is_shuffle};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{has_effect, instructions, is_pure, rename, results, sources};
 use super::loops::{Relation, Step, Which};
@@ -39,6 +39,8 @@ pub(super) struct Plan<'a> {
     checks: Vec<(Id, Check<'a>)>,
     /// Whether all lanes of a warp must continue together, because they exchange values.
     together: bool,
+    /// Whether they only do if the rows of the block consist of whole warps.
+    in_row: bool,
     counter: &'a str,
     bits: u32,
     /// The absolute value of the step.
@@ -113,10 +115,11 @@ pub(super) fn plan<'a>(
             }
         }
     }
-    if let Some(kernel) = kernel {
+    let known = kernel.and_then(has_whole_rows);
+    if kernel.is_some() {
         // The number of iterations that remain.
         let registers = [counter.register, name(&bound)];
-        if !are_together(ahead.graph, cold, kernel, &row, &registers) {
+        if !are_together(ahead.graph, cold, known.unwrap_or(true), &row, &registers) {
             return None;
         }
     }
@@ -134,6 +137,7 @@ pub(super) fn plan<'a>(
         starts_others,
         checks,
         together: kernel.is_some(),
+        in_row: kernel.is_some() && known.is_none(),
         counter: counter.register,
         bits: counter.bits,
         step: step as u64,
@@ -474,7 +478,8 @@ fn origin<'a>(graph: &Graph<'a>, cold: &[bool], address: &'a str) -> Option<&'a 
     None
 }
 
-/// Returns instructions that determine whether the loop has several iterations, and the predicate.
+/// Returns instructions that determine whether the loop has several iterations and its lanes are
+/// together, and the predicate.
 pub(super) fn several<'a>(
     ahead: &mut Ahead<'_, 'a>,
     plan: &Plan<'a>,
@@ -482,16 +487,21 @@ pub(super) fn several<'a>(
     let (ty, sub, unsigned) = types(plan);
     let mut body = Vec::new();
     let (graph, names) = (&mut *ahead.graph, ahead.names);
-    let left = graph.emit(names, &mut body, ty, "sub", &[sub], plan.distance());
-    let operands = [Operand::Name(left), number(plan.step)];
-    let several = graph.emit(
-        names,
-        &mut body,
-        Type::Pred,
-        "setp",
-        &["gt", unsigned],
-        operands,
-    );
+    let mut emit = |ty, opcode, modifiers: &[&'a str], sources: &[Operand<'a>]| {
+        graph.emit(names, &mut body, ty, opcode, modifiers, sources.to_vec())
+    };
+    let left = emit(ty, "sub", &[sub], &plan.distance());
+    let sources = [Operand::Name(left), number(plan.step)];
+    let mut several = emit(Type::Pred, "setp", &["gt", unsigned], &sources);
+    if plan.in_row {
+        let width = emit(Type::B32, "mov", &["u32"], &[Operand::Name("%ntid.x")]);
+        let sources = [Operand::Name(width), number(31)];
+        let rest = emit(Type::B32, "and", &["b32"], &sources);
+        let sources = [Operand::Name(rest), number(0)];
+        let whole = emit(Type::Pred, "setp", &["eq", "s32"], &sources);
+        let sources = [several, whole].map(Operand::Name);
+        several = emit(Type::Pred, "and", &["pred"], &sources);
+    }
     (body, several)
 }
 
