@@ -300,6 +300,60 @@ fn a_panic_before_the_grids_barrier_ends_the_launch() -> Outcome {
 }
 
 #[test]
+fn a_lane_panics_between_exchanges_of_its_warp() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::exchange_indices>()?;
+    let xs: Vec<u32> = (0..96u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let mut to = DeviceBuffer::from_slice(&[7u32; 64])?;
+    for wrong in [None, Some(0), Some(6), Some(7), Some(12), Some(41)] {
+        let mut indices: Vec<u32> = (0..64).map(|i| i * 7 % 64).collect();
+        if let Some(lane) = wrong {
+            // Of the last lanes, each has an index outside.
+            indices[lane] = 70;
+        }
+        let (from, of) = (
+            DeviceBuffer::from_slice(&indices)?,
+            DeviceBuffer::from_slice(&xs)?,
+        );
+        for count in [0, 1, 3, 4, 11, 32] {
+            for shape in [(2, 32), (1, 64)] {
+                let args = groups::exchange_indices::args(count, &from, &of, &mut to);
+                kernel.launch(&stream, shape, args)?;
+                let done = stream.synchronize();
+                let is_read =
+                    |lane: usize| lane % 32 < count as usize || (8..13).contains(&(lane % 32));
+                if wrong.is_some_and(is_read) {
+                    let message = panic_of(done);
+                    let index = message.rsplit(' ').next().and_then(|it| it.parse().ok());
+                    let index: u32 = index.ok_or(format!("no index: {message}"))?;
+                    assert!(
+                        message.contains("the len is 96 but the index is"),
+                        "{message}"
+                    );
+                    assert!((96..102).contains(&index), "{message}");
+                    continue;
+                }
+                done?;
+                let expected = (0..64).map(|i| {
+                    let (first, lane) = (i / 32 * 32, i as u32 % 32);
+                    let sum = |factor: u32| {
+                        let (indices, xs) = (&indices, &xs);
+                        move |sum: u32, k: usize| {
+                            let x = xs[(indices[first + k] + lane) as usize];
+                            sum.wrapping_mul(factor).wrapping_add(x)
+                        }
+                    };
+                    let loaded = (0..count as usize).fold(0, sum(31));
+                    (8..13).fold(loaded, sum(17))
+                });
+                assert_eq!(to.as_host_vec()?, expected.collect::<Vec<u32>>());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn a_forgotten_arrival_is_not_another_launchs() -> Outcome {
     let (_device, module, stream) = start()?;
     let forget = module.kernel::<groups::forget_arrival>()?;

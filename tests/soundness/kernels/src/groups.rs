@@ -206,6 +206,25 @@ pub fn grid_sync(panics: u32, mut to: PerThread<u32>) {
     to.each(|i, to| *to = i as u32);
 }
 
+/// Elements at indices that the lanes of a warp exchange: those of `count` lanes, then of five. A lane
+/// whose index is outside panics, while the others wait for it at the next exchange.
+#[kernel]
+pub fn exchange_indices(count: u32, indices: &[u32], xs: &[u32], mut to: PerThread<u32>) {
+    let warp = group::warp();
+    let lane = thread::lane_id();
+    let own = indices[thread::index() as usize];
+    let mut sum = 0u32;
+    for k in 0..count {
+        let index = warp.shuffle(own, k) + lane;
+        sum = sum.wrapping_mul(31).wrapping_add(xs[index as usize]);
+    }
+    for k in 8..13 {
+        let index = warp.shuffle(own, k) + lane;
+        sum = sum.wrapping_mul(17).wrapping_add(xs[index as usize]);
+    }
+    to.each(|_, to| *to = sum);
+}
+
 /// The arrival of one block, for which no block waits.
 #[kernel]
 pub fn forget_arrival() {
