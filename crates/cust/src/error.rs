@@ -840,6 +840,9 @@ pub struct StackOverflow {
     pub left: i32,
     /// The stack size per thread in bytes: the context's limit when the error was returned.
     pub limit: Option<usize>,
+    /// The stack size per thread in bytes that one of the kernels needs, if the device had no memory
+    /// for it: it had to be there for all threads that run at once.
+    pub need: Option<usize>,
     /// The index of the thread's block in the grid.
     pub block: [u32; 3],
     /// The index of the thread in its block.
@@ -869,6 +872,12 @@ impl fmt::Display for StackOverflow {
                 f,
                 ": each thread has {limit} bytes, of which {} are left",
                 self.left
+            )?;
+        }
+        if let Some(need) = self.need {
+            write!(
+                f,
+                "; a kernel needs {need}, for which the device had no memory"
             )?;
         }
         f.write_str(
@@ -1113,6 +1122,23 @@ mod tests {
         let unknown = CudaError::from_raw(CUresult(123_456)).unwrap();
         assert_eq!(unknown, CudaError::Unrecognized(123_456));
         assert_eq!(unknown.to_string(), "CUDA error 123456");
+    }
+
+    #[test]
+    fn overflows_say_how_much_stack_was_missing() {
+        let overflow = StackOverflow {
+            function: "down".to_owned(),
+            left: 288,
+            limit: Some(36_016),
+            need: Some(71_008),
+            block: [0; 3],
+            thread: [0; 3],
+            kernels: vec!["dive".to_owned()],
+        };
+        let text = overflow.to_string();
+        let expected = ": each thread has 36016 bytes, of which 288 are left; a kernel needs 71008, \
+                        for which the device had no memory\nhelp: ";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]

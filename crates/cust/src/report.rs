@@ -271,6 +271,7 @@ impl Report {
                 thread: words(report::THREAD),
                 kernels,
                 limit: None,
+                need: None,
             };
             return Some(Pending {
                 panic: Reported::Overflow(overflow),

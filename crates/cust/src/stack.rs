@@ -25,10 +25,6 @@ use crate::error::{CudaError, CudaResult, DriverError};
 /// The minimum number of bytes by which a limit is raised.
 const LEAST_RAISE: usize = 16;
 
-/// What the need of a kernel includes besides its own frames: threads have up to 200 bytes less
-/// than the limit while other processes use the GPU (measured on an H100, driver 580).
-const RESERVE: usize = 256;
-
 /// The stack that a kernel needs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Need {
@@ -59,6 +55,8 @@ struct Inner {
     modules: Vec<Loaded>,
     /// Launched kernels that may need more stack than the limit.
     doubtful: Vec<String>,
+    /// The largest need for which the device had no memory.
+    missing: Option<usize>,
 }
 
 /// A module whose kernels need stack.
@@ -81,6 +79,11 @@ impl Stack {
         let inner = self.lock();
         let known = |kernel: &&String| inner.doubtful.contains(kernel);
         kernels.iter().filter(known).cloned().collect()
+    }
+
+    /// Returns the largest need for which the device had no memory.
+    pub(crate) fn missing(&self) -> Option<usize> {
+        self.lock().missing
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -152,6 +155,9 @@ impl Context {
                 })
                 .map(|()| limit)
             })?;
+        }
+        if now < need.bytes && !inner.user {
+            inner.missing = inner.missing.max(Some(need.bytes));
         }
         let doubtful = need.recursive || now < need.bytes;
         if doubtful && !inner.doubtful.iter().any(|known| known == kernel) {
@@ -358,10 +364,7 @@ pub(crate) fn read_record(api: &Api, module: CUmodule, kernel: &str) -> CudaResu
     // SAFETY: the bytes have the size of a record, for which any bytes are valid.
     let record = unsafe { record.as_ptr().cast::<Record>().read_unaligned() };
     Ok(Need {
-        bytes: match record.bytes {
-            0 => 0,
-            bytes => bytes as usize + RESERVE,
-        },
+        bytes: record.bytes as usize,
         recursive: record.recursive != 0,
     })
 }

@@ -134,6 +134,7 @@ impl Context {
             (Ok(()), Some(Reported::Panic(panic))) => Err(Error::KernelPanic(Box::new(panic))),
             (Ok(()), Some(Reported::Overflow(mut overflow))) => {
                 overflow.limit = self.stack_limit();
+                overflow.need = self.stack().missing();
                 Err(Error::StackOverflow(Box::new(overflow)))
             }
             (Err(Error::Driver(mut error)), Some(panic)) => {

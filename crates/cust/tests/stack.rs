@@ -129,14 +129,18 @@ fn the_limit_follows_the_kernels() {
     let record: [u32; 2] = module.read_global("__cuda_std_stack_of_dive").unwrap();
     assert_eq!(record[1], 1);
     assert!(record[0] as usize > 60 * 96, "{record:?}");
-    let need = record[0] as usize + 256;
-    assert_eq!(limit(&context), need, "the need, and a reserve");
+    assert_eq!(limit(&context), record[0] as usize, "the need, and no more");
 
-    let deeper = Module::from_ptx(ptx(Some(400)), &[]).unwrap();
-    assert_eq!(dive(&deeper, &stream, 390).unwrap(), 390 * 391 / 2);
-    assert!(limit(&context) > 390 * 96);
+    // The device needs memory for all threads that run at once: 5 GB on an H100.
+    let deeper = Module::from_ptx(ptx(Some(100)), &[]).unwrap();
+    assert_eq!(dive(&deeper, &stream, 90).unwrap(), 90 * 91 / 2);
+    assert!(limit(&context) > 90 * 96);
     drop(deeper);
-    assert_eq!(limit(&context), need, "what the other module needs");
+    assert_eq!(
+        limit(&context),
+        record[0] as usize,
+        "what the other module needs"
+    );
     drop(module);
     assert_eq!(limit(&context), before);
 }
@@ -154,6 +158,7 @@ fn an_overflow_is_an_error_that_says_so() {
     assert_eq!(overflow.function, "down");
     assert_eq!(overflow.kernels, ["dive"]);
     assert_eq!(overflow.limit, Some(limit(&context)));
+    assert_eq!(overflow.need, None);
     let text = error.to_string();
     for part in [
         "stack overflow in the kernel `dive`, in the recursive function `down`, block (0, 0, 0), \
@@ -173,7 +178,7 @@ fn recursion_may_be_as_deep_as_the_stack_provides_for() {
     let _context = context();
     let stream = stream();
     // The last call stores 0.
-    for depth in [1, 7, 400] {
+    for depth in [1, 7, 100] {
         let module = Module::from_ptx(ptx(Some(depth)), &[]).unwrap();
         let last = depth - 1;
         assert_eq!(dive(&module, &stream, last).unwrap(), last * depth / 2);
