@@ -175,6 +175,7 @@ impl Context {
         let stack = self.stack();
         let mut inner = stack.lock();
         inner.user = true;
+        inner.missing = None;
         stack.enough.store(usize::MAX, Ordering::Relaxed);
         if let Ok(api) = self.bind()
             && let Ok(limit) = limit(api)
@@ -246,6 +247,8 @@ impl Context {
             .max()
             .unwrap_or(0)
             .max(base);
+        // The kernels that needed more are gone.
+        inner.missing = inner.missing.filter(|&missing| missing <= needed);
         if limit(api).is_ok_and(|limit| limit > needed) {
             set_floors(api, &inner, needed);
             // On failure, the limit stays larger than necessary.

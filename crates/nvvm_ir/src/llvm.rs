@@ -5,10 +5,11 @@
 //! dialects define: target intrinsics (`llvm.nvvm.…`), which LLVM would replace with newer ones,
 //! become unknown functions, and kernels become ordinary externally visible functions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::legalize::SOFT_FLOAT;
 use crate::module::{Linkage, Module};
+use crate::passes;
 use crate::read::{ReadError, read_module};
 use crate::types::{Type, TypeKind};
 use crate::value::{Func, Value};
@@ -41,6 +42,30 @@ impl Exchange {
             .map(|(value, name)| (name, name_of(module, value).to_owned()))
             .collect();
         Exchange { text, names }
+    }
+
+    /// Returns whether [`Exchange::defer_unrolling`] changes the text of a module if a loop calls one
+    /// of its functions.
+    pub fn may_defer_unrolling(module: &Module) -> bool {
+        !passes::expanded(module).is_empty()
+    }
+
+    /// Disables unrolling in LLVM's output for loops that call functions of libdevice that libnvvm
+    /// expands. [`passes::resume_unrolling`] enables it again.
+    ///
+    /// LLVM counts such a call as two or three instructions, and would unroll nested loops completely
+    /// whose code then exceeds the instruction cache. libnvvm unrolls after it has expanded the calls.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn defer_unrolling(text: &str) -> Result<String, ReadError> {
+        let read = read_module(text)?;
+        let mut latches: HashMap<&str, HashSet<usize>> = HashMap::new();
+        for (func, latch) in passes::latches_of_calling_loops(&read) {
+            let name = read.func(func).name.as_str();
+            latches.entry(name).or_default().insert(latch);
+        }
+        Ok(with_loops_kept(text, &latches))
     }
 
     /// Reads LLVM's output. Information that was hidden from LLVM is restored from `module`.
@@ -81,6 +106,53 @@ impl Exchange {
         }
         Ok(read)
     }
+}
+
+/// Attaches `llvm.loop.unroll.disable` to the branches at the end of blocks, which are given by the
+/// names of functions and the indices of blocks.
+fn with_loops_kept(text: &str, latches: &HashMap<&str, HashSet<usize>>) -> String {
+    let number = |line: &str| {
+        let digits = line.strip_prefix('!')?.split(' ').next()?;
+        digits.parse::<u64>().ok()
+    };
+    let first = text.lines().filter_map(number).max().map_or(0, |it| it + 1);
+    let mut nodes = vec![format!("!{first} = !{{!\"llvm.loop.unroll.disable\"}}")];
+    let mut kept = String::with_capacity(text.len());
+    let mut own = None;
+    let (mut block, mut is_empty) = (0, true);
+    for line in text.lines() {
+        kept.push_str(line);
+        if line.starts_with("define ") {
+            let name = line
+                .split_once('@')
+                .and_then(|(_, rest)| rest.split_once('('));
+            own = name.and_then(|(name, _)| latches.get(name.trim_matches('"')));
+            (block, is_empty) = (0, true);
+        } else if line.starts_with(' ') {
+            is_empty = false;
+            if line.starts_with("  br ")
+                && own.is_some_and(|own| own.contains(&block))
+                && !line.contains("!llvm.loop")
+            {
+                let node = first + nodes.len() as u64;
+                kept.push_str(&format!(", !llvm.loop !{node}"));
+                nodes.push(format!("!{node} = distinct !{{!{node}, !{first}}}"));
+            }
+        } else if line
+            .split(';')
+            .next()
+            .is_some_and(|it| it.trim_end().ends_with(':'))
+        {
+            // The first block may have a label or none.
+            block += usize::from(!is_empty);
+        }
+        kept.push('\n');
+    }
+    for node in nodes {
+        kept.push_str(&node);
+        kept.push('\n');
+    }
+    kept
 }
 
 fn name_of(module: &Module, symbol: Value) -> &str {
@@ -268,6 +340,73 @@ start:
             .replace("\"no-jump-tables\"=\"true\"", "memory(none)");
         let read = exchange.read(&inferred, &module).unwrap();
         assert!(!read.func(kernel(&read)).attrs.read_none);
+    }
+
+    /// The branches of LLVM's output that get metadata of their own.
+    #[test]
+    fn loops_that_call_expanded_functions_are_not_unrolled() {
+        let text = "
+declare double @__nv_erf(double)
+
+define double @\"a b\"(double %0) {
+  ret double %0
+}
+
+define double @\"f.1\"(i64 %0, double %1) {
+  br label %3
+
+3:                                                ; preds = %6, %2
+  %4 = phi i64 [ 0, %2 ], [ %7, %6 ]
+  %5 = call double @__nv_erf(double %1)
+  br label %6
+
+6:                                                ; preds = %3
+  %7 = add i64 %4, 1
+  %8 = icmp ult i64 %7, %0
+  br i1 %8, label %3, label %9, !prof !4
+
+9:                                                ; preds = %9, %6
+  %10 = phi i64 [ 0, %6 ], [ %11, %9 ]
+  %11 = add i64 %10, 1
+  %12 = icmp ult i64 %11, %0
+  br i1 %12, label %9, label %13
+
+13:                                               ; preds = %9
+  ret double %5
+}
+
+define void @g(double %0) {
+start:
+  br label %loop
+
+loop:                                             ; preds = %loop, %start
+  %1 = call double @__nv_erf(double %0)
+  br label %loop, !llvm.loop !2
+}
+
+!2 = distinct !{!2, !3}
+!3 = !{!\"llvm.loop.mustprogress\"}
+!4 = !{!\"branch_weights\", i32 1, i32 2}
+";
+        assert!(Exchange::may_defer_unrolling(&read_module(text).unwrap()));
+        let deferred = Exchange::defer_unrolling(text).unwrap();
+        let expected = [
+            text.replace("label %9, !prof !4", "label %9, !prof !4, !llvm.loop !6"),
+            "!5 = !{!\"llvm.loop.unroll.disable\"}\n!6 = distinct !{!6, !5}\n".to_owned(),
+        ];
+        assert_eq!(deferred, expected.concat());
+        let mut read = read_module(&deferred).unwrap();
+        let kept = |module: &Module| {
+            let func = module.as_func(module.named("f.1").unwrap()).unwrap();
+            let blocks = &module.func(func).blocks;
+            blocks
+                .iter()
+                .map(|&it| module.block(it).no_unroll)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&read), [false, false, true, false, false]);
+        passes::resume_unrolling(&mut read);
+        assert_eq!(kept(&read), [false; 5]);
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod parameters;
 mod prune;
 mod reachable;
 mod remove_unreachable_blocks;
+mod resume_unrolling;
 mod select_cases;
 mod separate_locals;
 mod separate_panics;
@@ -66,6 +67,8 @@ pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
+pub use resume_unrolling::resume_unrolling;
+pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
 pub use select_cases::select_cases;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
@@ -134,6 +137,11 @@ pub const PASSES: &[Pass] = &[
         name: "skip_selects",
         about: "moves selects past the ways on which they select what was there before",
         run: skip_selects,
+    },
+    Pass {
+        name: "resume_unrolling",
+        about: "lets libnvvm unroll loops with calls that it expands",
+        run: resume_unrolling,
     },
     Pass {
         name: "unite_latches",

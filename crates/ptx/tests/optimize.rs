@@ -2604,6 +2604,162 @@ fn counters_of_loops_with_several_latches_have_32_bits() {
 }
 
 #[test]
+fn products_of_small_integers_are_wide() {
+    let is_wide = |first: &str, second: &str, product: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %rd<19>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            mov.u32 %r1, %tid.x;
+            cvt.u64.u32 %rd3, %r1;
+            ld.global.u64 %rd4, [%rd2];
+            ld.global.u32 %rd5, [%rd2+8];
+            {first} {second}
+            {product}
+            st.global.u64 [%rd2], %rd9;
+            ret;
+            "
+        ));
+        text.contains(".wide.u32")
+    };
+    let product = "mul.lo.s64 %rd9, %rd6, %rd7;";
+    let half = "shr.u64 %rd6, %rd4, 32;";
+    let mixed = "xor.b64 %rd7, %rd3, %rd5;";
+    assert!(is_wide(half, mixed, product));
+    assert!(is_wide(half, mixed, "mad.lo.s64 %rd9, %rd6, %rd7, %rd4;"));
+    assert!(is_wide(half, "", "mul.lo.s64 %rd9, %rd6, 3528531795;"));
+    for small in [
+        "and.b64 %rd7, %rd4, 4294967295;",
+        "min.u64 %rd7, %rd4, 9;",
+        "rem.u64 %rd7, %rd4, 1000;",
+        "setp.eq.s32 %p1, %r1, 3; selp.b64 %rd7, %rd3, 7, %p1;",
+        "or.b64 %rd8, %rd3, 4096; mov.u64 %rd7, %rd8;",
+    ] {
+        assert!(is_wide(half, small, product), "{small}");
+    }
+    // One factor may have more bits.
+    for large in [
+        "mov.u64 %rd7, %rd4;",
+        "xor.b64 %rd7, %rd3, %rd4;",
+        "shr.u64 %rd7, %rd4, 31;",
+        "min.s64 %rd7, %rd4, 9;",
+        "add.s64 %rd7, %rd3, %rd5;",
+        "cvt.s64.s32 %rd7, %r1;",
+        "setp.eq.s32 %p1, %r1, 3; selp.b64 %rd7, %rd3, %rd4, %p1;",
+        "shr.u64 %rd7, %rd4, 32; setp.eq.s32 %p1, %r1, 3; @%p1 mov.u64 %rd7, %rd4;",
+    ] {
+        assert!(!is_wide(half, large, product), "{large}");
+    }
+    assert!(!is_wide(half, "", "mul.lo.s64 %rd9, %rd6, 4294967296;"));
+    assert!(!is_wide(half, "", "mul.hi.u64 %rd9, %rd6, %rd6;"));
+}
+
+/// A binary search as in `slice::partition_point`: the rest loses a half in each iteration, which the
+/// index gains or not.
+const SEARCH: &str = "
+    mov.u64 %a3, 0;
+    mov.u64 %a4, %len;
+    $search:
+    shr.u64 %a5, %a4, 1;
+    add.s64 %a6, %a5, %a3;
+    shl.b64 %d1, %a6, 2;
+    add.s64 %e1, %from, %d1;
+    ld.global.nc.u32 %r4, [%e1];
+    setp.lt.u32 %p3, %r4, 7;
+    selp.b64 %a3, %a6, %a3, %p3;
+    sub.s64 %a4, %a4, %a5;
+    setp.gt.u64 %p4, %a4, 1;
+    @%p4 bra $search;
+    st.global.u64 [%to], %a3;
+";
+
+#[test]
+fn binary_searches_have_32_bits() {
+    let halves = |text: &str| {
+        let copy = copy_of(text);
+        (!copy.contains("sub.s64"), !copy.contains("shl.b64"))
+    };
+    let replaced = |from: &str, to: &str| halves(&replaced(SEARCH, from, to));
+    assert_eq!(halves(SEARCH), (true, true));
+    // With a branch instead of a selection.
+    let branch = "@!%p3 bra $low; mov.u64 %a3, %a6; $low:";
+    assert_eq!(
+        replaced("selp.b64 %a3, %a6, %a3, %p3;", branch),
+        (true, true)
+    );
+    // The index gains more than the rest loses, in some iterations.
+    assert_eq!(
+        replaced(
+            "selp.b64 %a3, %a6, %a3, %p3;",
+            "add.s64 %f1, %a6, %a5; selp.b64 %a3, %f1, %a3, %p3;"
+        ),
+        (true, false)
+    );
+    assert_eq!(
+        replaced(
+            "selp.b64 %a3, %a6, %a3, %p3;",
+            "add.s64 %f1, %a3, %len; selp.b64 %a3, %f1, %a3, %p3;"
+        ),
+        (true, false)
+    );
+    assert_eq!(
+        replaced(
+            "sub.s64 %a4, %a4, %a5;",
+            "selp.b64 %f1, %a5, 0, %p3; sub.s64 %a4, %a4, %f1;"
+        ),
+        (false, false)
+    );
+    // The amount changes between its uses.
+    assert_eq!(
+        replaced(
+            "sub.s64 %a4, %a4, %a5;",
+            "shr.u64 %a5, %a5, 1; sub.s64 %a4, %a4, %a5;"
+        ),
+        (false, false)
+    );
+    // The index gains what the iteration before computed.
+    let late = "
+        mov.u64 %a3, 0;
+        mov.u64 %a4, %len;
+        mov.u64 %a5, 0;
+        $search:
+        add.s64 %a6, %a5, %a3;
+        shr.u64 %a5, %a4, 1;
+        ";
+    let (_, rest) = SEARCH.split_once("%a5, %a3;").unwrap();
+    assert_eq!(halves(&format!("{late}{rest}")), (true, false));
+    // It may only have computed it in an earlier one.
+    assert_eq!(
+        replaced(
+            "shr.u64 %a5, %a4, 1;",
+            "@%p5 bra $skip; shr.u64 %a5, %a4, 1; $skip:"
+        ),
+        (false, false)
+    );
+    // The rest may become negative.
+    assert_eq!(
+        replaced("shr.u64 %a5, %a4, 1;", "mov.u64 %a5, %x;"),
+        (false, false)
+    );
+    // The index starts anywhere.
+    assert_eq!(
+        replaced("mov.u64 %a3, 0;", "ld.global.u64 %a3, [%to];"),
+        (true, false)
+    );
+    // An inner loop repeats the step.
+    assert_eq!(
+        replaced(
+            "selp.b64 %a3, %a6, %a3, %p3;",
+            "$inner: add.s64 %a3, %a3, %a5; setp.lt.u32 %p5, %r4, 9; @%p5 bra $inner;"
+        ),
+        (true, false)
+    );
+}
+
+#[test]
 fn branches_that_a_later_one_implies_are_removed() {
     let branches =
         |text: &str| ["%p1", "%p2", "%p4", "%p5"].map(|it| text.contains(&format!("@{it} bra")));

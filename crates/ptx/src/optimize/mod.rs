@@ -53,12 +53,14 @@ mod sums;
 mod switches;
 mod threading;
 mod to_panics;
+mod transfers;
 mod unroll;
 mod vectors;
 mod version;
 mod weaker;
 mod whole;
 mod whole_warps;
+mod wide_products;
 
 use crate::hash::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -365,6 +367,7 @@ fn optimize_function<'a>(
             + selections::replace(&mut graph, names)
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
+            + wide_products::replace(&mut graph, names)
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names)
             + before_barriers::keep(&mut graph)

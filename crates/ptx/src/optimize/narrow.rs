@@ -24,6 +24,7 @@ use super::instructions::{instructions, is_pure, rename_operand, results, source
 use super::loops::{self, Comparison, Counter, Relation};
 use super::names::Names;
 use super::specialize::{BOUND, Covered, Special};
+use super::transfers::{Transfer, transfers};
 use super::version::number;
 use crate::dead::visit_operand;
 use crate::rewrite::instruction;
@@ -143,8 +144,10 @@ pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Spec
         graph.blocks[id].body = narrowed;
         let end = graph.blocks[id].end.clone();
         for to in end.targets() {
+            let mut facts = state.facts.clone();
+            facts.follow(&end, to);
             let on_edge = State {
-                facts: state.facts.on_edge(&end, to),
+                facts,
                 low: state.low.clone(),
                 floats: state.floats.clone(),
                 products: state.products.clone(),
@@ -194,6 +197,8 @@ pub(super) struct Region<'a> {
     counted: HashMap<Id, Counted<'a>>,
     /// The blocks that such loops start with whose counter is less than its bound before.
     entered: HashSet<Id>,
+    /// The transfers of the innermost loop that starts with a block.
+    transfers: HashMap<Id, Vec<Transfer<'a>>>,
 }
 
 impl<'a> Region<'a> {
@@ -261,6 +266,11 @@ impl<'a> Region<'a> {
             .filter(|each| natural.contains(&each.header))
             .filter_map(|each| Some((each.header, Counted::with_several_latches(graph, each)?)));
         let counted = counted.chain(several_counted).collect();
+        let position_of = |id| position.get(&id).copied().unwrap_or(0);
+        let transfers = (loops.iter().chain(&several))
+            .filter(|each| natural.contains(&each.header))
+            .map(|each| (each.header, transfers(graph, each, position_of)))
+            .collect();
         let mut region = Region {
             order,
             position,
@@ -270,10 +280,16 @@ impl<'a> Region<'a> {
             invariants: HashMap::default(),
             counted,
             entered: HashSet::default(),
+            transfers,
         };
+        if region.written.is_empty() {
+            return region;
+        }
         // The bounds of inner loops may depend on the counters of outer ones.
         for _ in 0..NESTED {
-            region.find_invariants(graph, special);
+            if !region.find_invariants(graph, special) {
+                break;
+            }
         }
         if region.find_inductive(graph, special) {
             region.find_invariants(graph, special);
@@ -294,6 +310,9 @@ impl<'a> Region<'a> {
             let wide = (names.iter().copied())
                 .filter(|name| graph.type_of(name) == Some(Type::B64) && !known(&id, name));
             assumed.insert(id, wide.collect());
+        }
+        if assumed.values().all(HashSet::is_empty) {
+            return false;
         }
         let limit: Range = (0, i32::MAX.into());
         let proven = self.invariants.clone();
@@ -327,8 +346,9 @@ impl<'a> Region<'a> {
     /// Finds ranges of registers that loops change: those that hold when a loop is entered, and
     /// whenever an iteration ends, whatever held at its start, for example because the loop only
     /// continues if the counter is below a bound; and those that follow from the number of
-    /// iterations.
-    fn find_invariants(&mut self, graph: &Graph<'a>, special: &Special<'a>) {
+    /// iterations. Returns whether they differ from those that were known.
+    fn find_invariants(&mut self, graph: &Graph<'a>, special: &Special<'a>) -> bool {
+        let mut differ = false;
         let mut entered: HashMap<Id, Facts<'a>> = HashMap::default();
         let mut continued: HashMap<Id, Facts<'a>> = HashMap::default();
         self.visit(graph, special, &mut |_, _| {}, &mut |from, to, facts| {
@@ -350,27 +370,36 @@ impl<'a> Region<'a> {
             let counted = (self.counted.get(&id))
                 .map(|counted| {
                     if counted.is_entered(|a, b| facts.is_below(a, b)) {
-                        self.entered.insert(id);
+                        differ |= self.entered.insert(id);
                     }
                     let is_ahead = self.entered.contains(&id);
                     counted.ranges(|operand| facts.known(operand), is_ahead)
                 })
                 .unwrap_or_default();
-            if let Some(continued) = continued.get(&id) {
-                facts.meet(continued);
-            }
+            let transferred: Vec<(&'a str, Range)> = match continued.get(&id) {
+                Some(continued) => {
+                    let transfers = self.transfers.get(&id).into_iter().flatten();
+                    let ranges = transfers.filter_map(|it| it.ranges(&facts, continued));
+                    let ranges = ranges.flatten().collect();
+                    facts.meet(continued);
+                    ranges
+                }
+                None => Vec::new(),
+            };
             let written = self.written[&id].iter();
             let mut ranges: HashMap<&'a str, Range> = written
                 .filter_map(|name| Some((*name, *facts.ranges.get(name)?)))
                 .collect();
-            for (name, (low, high)) in counted {
+            for (name, (low, high)) in counted.into_iter().chain(transferred) {
                 let range = ranges.entry(name).or_insert((low, high));
                 *range = (range.0.max(low), range.1.min(high));
             }
             let mut ranges: Vec<(&'a str, Range)> = ranges.into_iter().collect();
             ranges.sort_unstable();
+            differ |= self.invariants.get(&id) != Some(&ranges);
             self.invariants.insert(id, ranges);
         }
+        differ
     }
 
     /// Returns the blocks in reverse postorder.
@@ -464,13 +493,17 @@ impl<'a> Region<'a> {
                 facts.statement(each);
             }
             let end = &graph.blocks[id].end;
-            for to in end.targets() {
-                let Some(&position) = self.position.get(&to) else {
-                    continue;
+            let mut targets = end.targets();
+            targets.retain(|to| self.position.contains_key(to));
+            let last = targets.len().saturating_sub(1);
+            for (index, &to) in targets.iter().enumerate() {
+                let mut on_edge = match index == last {
+                    true => std::mem::take(&mut facts),
+                    false => facts.clone(),
                 };
-                let on_edge = facts.on_edge(end, to);
+                on_edge.follow(end, to);
                 edge(Some(id), to, &on_edge);
-                if position > self.position[&id] {
+                if self.follows(id, to) {
                     match all.get_mut(&to) {
                         Some(known) => known.meet(&on_edge),
                         None => _ = all.insert(to, on_edge),
@@ -478,6 +511,26 @@ impl<'a> Region<'a> {
                 }
             }
         }
+    }
+}
+
+impl<'a> Transfer<'a> {
+    /// Returns the ranges of the two registers at the start of each iteration, if the loop never
+    /// decreases the one below zero. `entered` and `continued` are what is known when the loop is
+    /// entered, and when an iteration has ended.
+    fn ranges(&self, entered: &Facts<'a>, continued: &Facts<'a>) -> Option<[(&'a str, Range); 2]> {
+        let range_of = |facts: &Facts<'a>, name| match facts.range(&Operand::Name(name))? {
+            range @ (0.., _) => Some(range),
+            _ => None,
+        };
+        let from = range_of(entered, self.from)?;
+        let to = range_of(entered, self.to)?;
+        range_of(continued, self.from)?;
+        range_of(continued, self.amount)?;
+        Some([
+            (self.from, (0, from.1)),
+            (self.to, (to.0, to.1.checked_add(from.1)?)),
+        ])
     }
 }
 
@@ -1488,17 +1541,15 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Returns the facts after a branch to `to`.
-    fn on_edge(&self, end: &End<'a>, to: Id) -> Facts<'a> {
-        let mut facts = self.clone();
+    /// Adds what holds after a branch to `to`.
+    fn follow(&mut self, end: &End<'a>, to: Id) {
         if let End::Branch(guard, _, target, otherwise) = end
             && target != otherwise
         {
             let Guard { negated, register } = *guard;
             let condition = self.condition(register);
-            facts.assume(&condition, (to == *target) != negated);
+            self.assume(&condition, (to == *target) != negated);
         }
-        facts
     }
 
     fn assume(&mut self, condition: &Condition<'a>, value: bool) {
@@ -1520,12 +1571,15 @@ impl<'a> Facts<'a> {
 
     /// Returns whether a register is known to be at most another one, as an unsigned number.
     fn is_at_most(&self, a: &Operand<'a>, b: &Operand<'a>) -> bool {
-        match (a, b) {
-            (Operand::Name(a), Operand::Name(b)) => self
-                .ordered
-                .contains_key(&(self.original(a), self.original(b))),
+        let (Operand::Name(a), Operand::Name(b)) = (a, b) else {
+            return false;
+        };
+        let [a, b] = [a, b].map(|name| self.original(name));
+        let is_part = match self.parts.get(a) {
+            Some(&(Part::Quotient(of, _) | Part::Remainder(of, _))) => self.original(of) == b,
             _ => false,
-        }
+        };
+        is_part || self.ordered.contains_key(&(a, b))
     }
 
     /// Returns whether a number is known to be less than another one. Neither is negative.
