@@ -2678,12 +2678,13 @@ const SEARCH: &str = "
 
 #[test]
 fn binary_searches_have_32_bits() {
-    let halves = |text: &str| {
+    // Whether the rest and the index are computed in 32 bits.
+    let is_narrow = |text: &str| {
         let copy = copy_of(text);
         (!copy.contains("sub.s64"), !copy.contains("shl.b64"))
     };
-    let replaced = |from: &str, to: &str| halves(&replaced(SEARCH, from, to));
-    assert_eq!(halves(SEARCH), (true, true));
+    let replaced = |from: &str, to: &str| is_narrow(&replaced(SEARCH, from, to));
+    assert_eq!(is_narrow(SEARCH), (true, true));
     // With a branch instead of a selection.
     let branch = "@!%p3 bra $low; mov.u64 %a3, %a6; $low:";
     assert_eq!(
@@ -2722,12 +2723,12 @@ fn binary_searches_have_32_bits() {
     );
     // The index gains what the iteration before computed.
     let low_byte = SEARCH.replace("shr.u64 %a5, %a4, 1;", "and.b64 %a5, %a4, 255;");
-    assert_eq!(halves(&low_byte), (true, true));
+    assert_eq!(is_narrow(&low_byte), (true, true));
     let [step, sum] = ["and.b64 %a5, %a4, 255;", "add.s64 %a6, %a5, %a3;"];
     let late = low_byte.replace(sum, step);
     let late = late.replacen(step, "add.s64 %a6, %a3, %a5;", 1);
     let late = late.replace("$search:", "mov.u64 %a5, 0; $search:");
-    assert_eq!(halves(&late), (true, false));
+    assert_eq!(is_narrow(&late), (true, false));
     // It may only have computed it in an earlier one.
     assert_eq!(
         replaced(
