@@ -39,6 +39,7 @@ mod reachable;
 mod remove_unreachable_blocks;
 mod resume_unrolling;
 mod select_cases;
+mod select_elements;
 mod separate_locals;
 mod separate_panics;
 mod share_slots;
@@ -70,6 +71,7 @@ pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use resume_unrolling::resume_unrolling;
 pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
 pub use select_cases::select_cases;
+pub use select_elements::select_elements;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
@@ -157,6 +159,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_array_loops",
         about: "unrolls loops over local arrays completely",
         run: unroll_array_loops,
+    },
+    Pass {
+        name: "select_elements",
+        about: "replaces accesses to small local arrays at variable indices with selects",
+        run: select_elements,
     },
     Pass {
         name: "count_iterations",

@@ -339,6 +339,7 @@ impl Compiler<'_> {
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
+                    passes::select_elements(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     passes::unite_exits(&mut optimized);
