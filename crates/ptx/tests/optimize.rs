@@ -935,8 +935,10 @@ fn indices_of_matrices_are_below_the_product_of_the_extents() {
                setp.ge.u64 %l1, %next, %far; @%l1 bra $end;";
     // It is always greater, so all threads leave.
     assert_eq!(checks(far, 1), (false, 0));
-    // Every second element is below the product only in the first half.
-    assert_eq!(scaled("", 2, 0).1, 4);
+    // Every second element is below twice the product.
+    assert_eq!(scaled("", 2, 0).1, 0);
+    assert_eq!(scaled("", 2, 1).1, 0);
+    assert_eq!(scaled("", 2, 2).1, 4);
 }
 
 /// Returns the copy of a kernel with a thread per element of the second slice, whose body is
@@ -1022,12 +1024,15 @@ fn several_elements_per_thread_are_below_a_multiple_of_the_length() {
     assert_eq!(checks("", 4, 1, 1), 0);
     // The test would be longer than three comparisons.
     assert_eq!(checks("", 3, 4, 0), 3);
-    // The last element of the slice may be that at `4 * (count - 1) + 3`, not at `5 * count - 2`.
-    assert_eq!(checks("", 4, 5, 0), 4);
-    // A slice that is too short for all threads need not be for those that get here.
+    // The thread's fifth element is not used.
+    assert_eq!(checks("", 4, 5, 0), 0);
+    // A slice that has elements for all threads is as long as if all of them got here.
     let loaded = "ld.global.u32 %r5, [%to]; setp.ne.s32 %p3, %r5, 0; @%p3 bra $next;";
-    assert_eq!(checks(loaded, 4, 4, 0), 4);
+    assert_eq!(checks(loaded, 4, 4, 0), 0);
+    // A slice that is too short for all threads need not be for the first half of them.
     let half = "shl.b64 %a6, %i, 1; setp.ge.u64 %p3, %a6, %count; @%p3 bra $next;";
+    assert_eq!(checks(half, 4, 4, 0), 4);
+    let half = "shr.u64 %a6, %count, 1; setp.ge.u64 %p3, %i, %a6; @%p3 bra $next;";
     assert_eq!(checks(half, 4, 4, 0), 4);
 }
 
@@ -1985,6 +1990,13 @@ fn coordinates_of_periodic_grids_are_tested() {
     let without = |from: &str, to: &str| !tested(&replaced(&body, from, to)).0;
     // The coordinate is also compared with the number whose successor is 0.
     assert!(!without("%q2, %y3, %rd2;", "%q2, %y2, -1;"));
+    // A coordinate whose successor is below the extent may be the largest number.
+    let below = |successor: &str| {
+        let condition = format!("setp.lt.u64 %q2, {successor}, %rd2;");
+        without("setp.eq.s64 %q2, %y3, %rd2;", &condition)
+    };
+    assert!(!below("%y3"));
+    assert!(below("%y2"));
     assert!(without("%q2, %y3, %rd2;", "%q2, %y2, 1;"));
     assert!(without("%q2, %y3, %rd2;", "%q2, %rd5, -1;"));
     // Threads that start over in the original would miss a barrier.
@@ -4241,6 +4253,63 @@ fn the_host_compares_products_of_counters() {
     assert_eq!(comparisons(again, "add.s64 %d2, %d2, %count;", check), 3);
     // Twice as many numbers as the rows have.
     assert!(comparisons(row, "add.s64 %d2, %d2, 2;", check) > 3);
+}
+
+#[test]
+fn multiples_of_remainders_are_below_those_of_the_divisor() {
+    // The number of comparisons of each thread.
+    let comparisons = |remainder: &str, number: u32| {
+        let element = format!(
+            "setp.eq.s64 %p3, %a, 0; @%p3 bra $Z;
+            div.u64 %d2, %i, %a; mul.lo.s64 %d3, %d2, %a; {remainder}
+            mul.lo.s64 %d5, %d4, 8; add.s64 %d5, %d5, {number};
+            setp.ge.u64 %p4, %d5, %b; @%p4 bra $A;
+            shl.b64 %d6, %d5, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2; bra.uni $next;
+            {}{}",
+            panic_with("$A", "%d5"),
+            panic_with("$Z", "%a"),
+        );
+        let entry = ordinary_entry("", &element);
+        let body = &entry[..entry.find("call").unwrap_or(entry.len())];
+        body.matches("setp").count()
+    };
+    let remainder = "sub.s64 %d4, %i, %d3;";
+    // The host tests that the divisor is not zero.
+    assert_eq!(comparisons(remainder, 7), 1);
+    assert_eq!(comparisons("sub.s64 %d4, %d3, %i;", 7), 2);
+    let other = "mul.lo.s64 %d3, %d2, 3; sub.s64 %d4, %i, %d3;";
+    assert_eq!(comparisons(other, 7), 2);
+}
+
+#[test]
+fn coordinates_with_sign_are_within_extents() {
+    // The number of comparisons of the index with the length.
+    let comparisons = |union: &str, column: &str, row: &str| {
+        let element = format!(
+            ".reg .b32 %x1, %x2, %s<9>;
+            ld.global.u32 %x1, [%to]; ld.global.u32 %x2, [%to+4];
+            {union} setp.lt.s32 %p3, %s1, 0; @%p3 bra $next;
+            cvt.u32.u64 %s2, %a; setp.ge.s32 %p4, {column}, %s2; @%p4 bra $next;
+            cvt.u32.u64 %s3, %b; setp.ge.s32 %p5, {row}, %s3; @%p5 bra $next;
+            cvt.u64.u32 %d2, %x1; cvt.u64.u32 %d3, %x2;
+            mul.lo.s64 %d4, %d3, %a; add.s64 %d5, %d4, %d2;
+            setp.ge.u64 %p6, %d5, %count; @%p6 bra $A;
+            shl.b64 %d6, %d5, 2; add.s64 %d7, %to, %d6; st.global.u32 [%d7], %r2; bra.uni $next;
+            {}",
+            panic_with("$A", "%d5"),
+        );
+        let entry = ordinary_entry("", &element);
+        let body = &entry[..entry.find("call").unwrap_or(entry.len())];
+        body.matches("setp").count() - 4
+    };
+    let union = "or.b32 %s1, %x1, %x2;";
+    assert_eq!(comparisons(union, "%x1", "%x2"), 0);
+    assert_eq!(comparisons(union, "%x2", "%x1"), 1);
+    assert_eq!(comparisons("and.b32 %s1, %x1, %x2;", "%x1", "%x2"), 1);
+    assert_eq!(comparisons("mov.b32 %s1, %x1;", "%x1", "%x2"), 1);
+    // A union that is changed before the comparison is none.
+    let changed = format!("{union} add.s32 %s1, %s1, %r2;");
+    assert_eq!(comparisons(&changed, "%x1", "%x2"), 1);
 }
 
 #[test]

@@ -697,7 +697,7 @@ impl Text<'_> {
         let mut value = [x, y, own, own, own][self.rng.usize(..5)].to_owned();
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(1..4);
-            value = match self.rng.u32(..32) {
+            value = match self.rng.u32(..33) {
                 28 => {
                     let factor = ["%offset", "%bound"][self.rng.usize(..2)];
                     let row = self.op("%rd", "shr.u64", &format!("{y}, {constant}"));
@@ -721,6 +721,25 @@ impl Text<'_> {
                     let product = self.op("%r", "mul.wide.u16", &format!("{half}, -21845"));
                     let quotient = self.op("%r", "shr.u32", &format!("{product}, 17"));
                     self.op("%rd", "cvt.u64.u32", &quotient)
+                }
+                // A coordinate with sign, compared as an integer of 32 bits.
+                32 => {
+                    let mut moved = |of: &str| {
+                        let low = self.op("%r", "cvt.u32.u64", of);
+                        let by = self.rng.i32(-2..3);
+                        self.op("%r", "add.s32", &format!("{low}, {by}"))
+                    };
+                    let (own, other) = (moved(&value), moved(y));
+                    let both = self.op("%r", "or.b32", &format!("{own}, {other}"));
+                    let (relation, not) = [("lt.s32", ""), ("ge.s32", "!")][self.rng.usize(..2)];
+                    let p = self.op("%p", &format!("setp.{relation}"), &format!("{both}, 0"));
+                    self.line(&format!("@{not}{p} bra $end;"));
+                    let extent = ["%bound", "%offset"][self.rng.usize(..2)];
+                    let extent = self.op("%r", "cvt.u32.u64", extent);
+                    let outside = self.op("%p", "setp.ge.s32", &format!("{own}, {extent}"));
+                    self.line(&format!("@{outside} bra $end;"));
+                    let widened = ["cvt.u64.u32", "cvt.s64.s32"][self.rng.usize(..2)];
+                    self.op("%rd", widened, &own)
                 }
                 // libnvvm divides in 32 bits if both numbers fit.
                 31 => {
@@ -1733,7 +1752,15 @@ fn coordinates(rng: &mut Rng) -> (String, Option<usize>) {
         // Perhaps one too far.
         let step = 1 + u32::from(text.rng.u32(..6) == 0);
         let next = text.op("%rd", "add.s64", &format!("{low}, {step}"));
-        let high = match text.rng.u32(..3) {
+        let high = match text.rng.u32(..4) {
+            // `low + 1 < side`, which holds for the largest index.
+            3 => {
+                let (relation, not) = [("ge.u64", ""), ("lt.u64", "!")][text.rng.usize(..2)];
+                let compared = format!("{next}, %stride");
+                let p = text.op("%p", &format!("setp.{relation}"), &compared);
+                text.line(&format!("@{not}{p} bra $end;"));
+                next
+            }
             // `(low + number).saturating_sub(1)`, perhaps limited.
             2 => {
                 let number = text.rng.u32(1..4);

@@ -128,6 +128,12 @@ impl<'a> Polynomial<'a> {
         matches!((terms.next(), terms.next()), (Some((product, 1)), None) if !product.is_empty())
     }
 
+    /// Returns whether the polynomial is a product of registers times a positive number.
+    fn is_multiple(&self) -> bool {
+        let mut terms = self.0.iter();
+        matches!((terms.next(), terms.next()), (Some((product, 1..)), None) if !product.is_empty())
+    }
+
     /// Returns the maximum number of factors of a term.
     fn degree(&self) -> usize {
         self.0.keys().map(Vec::len).max().unwrap_or(0)
@@ -205,6 +211,8 @@ struct Known<'a> {
     positions: HashMap<[&'a str; 2], &'a str>,
     /// The extents and numbers whose quotient a register is, rounded down.
     quotients: HashMap<&'a str, (&'a str, i64)>,
+    /// The dividends and divisors of the quotients that registers are, rounded down.
+    divisions: HashMap<&'a str, [Rc<Polynomial<'a>>; 2]>,
     /// The extents and starts of the parts of buffers whose size a register is at most. Starts are at
     /// most the extent.
     parts: HashMap<&'a str, (&'a str, Rc<Polynomial<'a>>)>,
@@ -229,7 +237,7 @@ impl<'a> Proven<'a> {
     /// Returns whether a check of an index always passes if a product of extents is at most a
     /// length.
     fn proves(&self, check: Option<Check<'a>>) -> bool {
-        let is_demand = self.is_likely && self.length.is_some() && self.bound.is_product();
+        let is_demand = self.is_likely && self.length.is_some() && self.bound.is_multiple();
         is_demand && check.is_some_and(|check| check.passes() == (self.register, self.outcome))
     }
 
@@ -690,8 +698,18 @@ fn analyze<'a>(
                 && !(ordinary_entries && found.proven.iter().any(|each| each.proves(check)))
             {
                 let condition = facts.condition(guard.register);
-                condition.implied((to == *target) != guard.negated, &mut |it| {
-                    _ = on_edge.assume_comparison(&facts, it);
+                let value = (to == *target) != guard.negated;
+                let mut is_signed = false;
+                condition.implied(value, &mut |it| is_signed |= it.signed);
+                // An integer is below an extent as one with sign, and not negative.
+                let after = is_signed.then(|| {
+                    let mut after = facts.clone();
+                    after.assume(&condition, value);
+                    after
+                });
+                let facts = after.as_ref().unwrap_or(&facts);
+                condition.implied(value, &mut |it| {
+                    _ = on_edge.assume_comparison(facts, it);
                 });
             }
             match states.get_mut(&to) {
@@ -712,7 +730,7 @@ fn analyze<'a>(
     // No launch is meant to panic.
     (found.proven).retain(|each| !fails.contains(&(each.register, each.outcome)));
     for each in &mut found.proven {
-        each.is_likely &= each.bound.is_product() || is_certain(each);
+        each.is_likely &= each.bound.is_multiple() || is_certain(each);
         each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
     found
@@ -813,6 +831,10 @@ impl<'a> Known<'a> {
         (self.parameters).retain(|_, first| *first != register);
         (self.positions).retain(|from, first| *first != register && !from.contains(&register));
         (self.quotients).retain(|name, (extent, _)| *name != register && *extent != register);
+        (self.divisions).retain(|name, sides| {
+            let mut all = sides.iter().flat_map(|side| side.registers());
+            *name != register && all.all(|it| it != register)
+        });
         (self.parts).retain(|name, (extent, start)| {
             let mut all = start.registers().chain([*name, *extent]);
             all.all(|it| it != register)
@@ -920,6 +942,7 @@ impl<'a> Known<'a> {
         (self.parameters).retain(|place, first| other.parameters.get(place) == Some(first));
         (self.positions).retain(|from, first| other.positions.get(from) == Some(first));
         (self.quotients).retain(|name, its| other.quotients.get(name) == Some(its));
+        (self.divisions).retain(|name, its| other.divisions.get(name) == Some(its));
         (self.parts).retain(|name, its| other.parts.get(name) == Some(its));
         (self.sum_limits).retain(|limit| other.sum_limits.contains(limit));
     }
@@ -951,7 +974,7 @@ impl<'a> Known<'a> {
 
     /// Updates what is known for the execution of an instruction.
     fn execute(&mut self, facts: &Facts<'a>, extents: &HashSet<&'a str>, it: &Instruction<'a>) {
-        let value = self.result(facts, extents, it);
+        let mut value = self.result(facts, extents, it);
         let least = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
             ("min", [ty @ ("u64" | "u32" | "s64" | "s32")], [_, a, b]) if it.guard.is_none() => {
                 let values = [a, b].map(|operand| {
@@ -979,9 +1002,14 @@ impl<'a> Known<'a> {
             _ => Vec::new(),
         };
         let quotient = self.dividend(facts, it).map(|bound| (bound, false));
-        let remainder = self
-            .greatest_remainder(facts, it)
-            .map(|bound| (bound, true));
+        let exact = (value.as_ref()).filter(|(value, _)| value.hypothesis.is_none());
+        let difference = exact.and_then(|(value, _)| self.remainder(&value.polynomial));
+        if difference.is_some() {
+            value = None;
+        }
+        let remainder = self.greatest_remainder(facts, it).or(difference);
+        let remainder = remainder.map(|bound| (bound, true));
+        let division = self.division(facts, it);
         let quotient_of = self.quotient(facts, extents, it);
         let part = self.part(facts, extents, it);
         results(it, &mut |name| self.forget(name));
@@ -994,6 +1022,11 @@ impl<'a> Known<'a> {
         self.same_position(facts, it, result);
         let quotient_of = quotient_of.filter(|(extent, _)| *extent != result);
         self.quotients.extend(quotient_of.map(|it| (result, it)));
+        let division = division.filter(|sides| {
+            let mut registers = sides.iter().flat_map(|side| side.registers());
+            registers.all(|name| name != result)
+        });
+        self.divisions.extend(division.map(|it| (result, it)));
         let part = part.filter(|(extent, start)| {
             *extent != result && start.registers().all(|name| name != result)
         });
@@ -1197,6 +1230,32 @@ impl<'a> Known<'a> {
         it: &Instruction<'a>,
     ) -> Option<(&'a str, i64)> {
         let (register, number) = self.divisor(facts, it)?.polynomial.as_sum()?;
+        Some((register, number.checked_sub(1)?))
+    }
+
+    /// Returns the dividend and the divisor of an instruction that computes a quotient, if the divisor
+    /// is not 0.
+    fn division(&self, facts: &Facts<'a>, it: &Instruction<'a>) -> Option<[Rc<Polynomial<'a>>; 2]> {
+        let ("div", ["u32" | "u64"], None) = (it.opcode, &it.modifiers[..], it.guard) else {
+            return None;
+        };
+        let value = |index: usize| {
+            let value = self.value(facts, it.operands.get(index)?)?;
+            (value.hypothesis.is_none() && value.range.0 >= 0).then_some(value)
+        };
+        let (dividend, divisor) = (value(1)?, value(2)?);
+        (divisor.range.0 > 0).then_some([dividend.polynomial, divisor.polynomial])
+    }
+
+    /// Returns the register and the number whose sum is the greatest value of a polynomial that is a
+    /// remainder: a dividend minus the product of the quotient and the divisor.
+    fn remainder(&self, polynomial: &Polynomial<'a>) -> Option<(&'a str, i64)> {
+        let divisor = polynomial.registers().find_map(|quotient| {
+            let [dividend, divisor] = self.divisions.get(quotient)?;
+            let product = Polynomial::register(quotient).times(divisor)?;
+            (dividend.plus(&product, -1)? == *polynomial).then_some(divisor)
+        })?;
+        let (register, number) = divisor.as_sum()?;
         Some((register, number.checked_sub(1)?))
     }
 
@@ -1464,7 +1523,9 @@ impl<'a> Known<'a> {
             let part = self.in_part(facts, extents, polynomial);
             part.map(|extent| (extent, true)).or_else(|| {
                 let whole = self.defined(polynomial)?;
-                self.sum_of(facts, extents, &whole, limits)
+                let product = self.product_of(facts, extents, &whole, false, limits);
+                let product = product.map(|product| (product, true));
+                product.or_else(|| self.sum_of(facts, extents, &whole, limits))
             })
         })
     }
@@ -1481,8 +1542,9 @@ impl<'a> Known<'a> {
             return None;
         }
         let whole = self.expanded(polynomial)?;
-        least_of(facts, extents, &whole)?;
-        if whole.0.values().any(|coefficient| *coefficient < 0) {
+        let (_, least) = least_of(facts, extents, &whole)?;
+        let is_sum = whole.0.values().all(|&coefficient| coefficient >= 0);
+        if !is_sum || !is_not_negative(&whole, &least, &least) {
             return None;
         }
         let is_below = |limit: &&SumLimit<'a>| {
@@ -1538,7 +1600,7 @@ impl<'a> Known<'a> {
     ) -> Option<Polynomial<'a>> {
         let all = self.upper_bounds(facts, extents, polynomial, negative, limits)?;
         let mut products = all.into_iter().filter(|(_, number)| *number < 0);
-        products.find_map(|(bound, _)| bound.is_product().then_some(bound))
+        products.find_map(|(bound, _)| bound.is_multiple().then_some(bound))
     }
 
     /// Returns sums of products of extents, each with a number, that the value of a polynomial is at
@@ -1709,7 +1771,7 @@ impl<'a> Known<'a> {
         }
         let index = self.compare_index(facts, extents, &comparison, register);
         let (product, sum) = match index {
-            Some(proven) if proven.bound.is_product() => (Some(proven), None),
+            Some(proven) if proven.bound.is_multiple() => (Some(proven), None),
             index => (None, index),
         };
         let range = || self.compare_range(facts, extents, &comparison, register);
@@ -1730,13 +1792,7 @@ impl<'a> Known<'a> {
         }
         let left = self.value(facts, &comparison.left)?;
         let right = self.value(facts, &comparison.right)?;
-        let is_negative = |side: &Value<'a>| {
-            let bounds = || {
-                let all = Limits::All;
-                self.upper_bounds(facts, extents, &side.polynomial, false, all)
-            };
-            side.range.0 < 0 && bounds().is_none_or(|bounds| bounds.is_empty())
-        };
+        let is_negative = |side: &Value<'a>| !self.is_not_negative(facts, extents, side);
         if is_negative(&left) {
             return None;
         }
@@ -1792,6 +1848,20 @@ impl<'a> Known<'a> {
         })
     }
 
+    /// Returns whether a value is known to be at least 0.
+    fn is_not_negative(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        value: &Value<'a>,
+    ) -> bool {
+        let bounds = || {
+            let all = Limits::All;
+            self.upper_bounds(facts, extents, &value.polynomial, false, all)
+        };
+        value.range.0 >= 0 || bounds().is_some_and(|bounds| !bounds.is_empty())
+    }
+
     /// Returns the outcome of a comparison of an index with a length, if it can be proven.
     fn compare_index(
         &self,
@@ -1837,11 +1907,34 @@ impl<'a> Known<'a> {
         Some(Proven {
             register,
             outcome,
+            is_likely: is_likely && self.is_natural(&polynomial, &bound),
             bound,
-            is_likely,
             is_check: false,
             length: Some(length),
         })
+    }
+
+    /// Returns whether a slice with an index that is below `bound` is likely to have that length: not
+    /// if fewer threads than those whose place is within the extents access it, as those with
+    /// `2 * i < n` of an index `2 * i`.
+    fn is_natural(&self, index: &Polynomial<'a>, bound: &Polynomial<'a>) -> bool {
+        let is_multiple_limited = |name: &'a str| {
+            self.limits.iter().any(|limit| {
+                let definition = self.definitions.get(limit.register);
+                let is_multiple = definition.is_some_and(|it| {
+                    let mut terms = it.0.iter().filter(|(product, _)| !product.is_empty());
+                    matches!(
+                        (terms.next(), terms.next()),
+                        (Some((product, 2..)), None) if product[..] == [name]
+                    )
+                });
+                let is_fraction =
+                    limit.register == name && self.quotients.contains_key(limit.bound);
+                is_multiple || is_fraction
+            })
+        };
+        let index = self.defined(index).unwrap_or_default();
+        bound.is_product() || !index.registers().any(is_multiple_limited)
     }
 
     /// Returns the outcome of a comparison that is true or false if a range is within a slice: that
@@ -1894,13 +1987,14 @@ impl<'a> Known<'a> {
             }
             // As an unsigned number, a negative one is greater than any length.
             let not_negative = |side: &Value<'a>| {
-                side.range.0 >= 0 || least(&side.polynomial, -1, 1).as_ref() == Some(&product)
+                self.is_not_negative(facts, extents, side)
+                    || least(&side.polynomial, -1, 1).as_ref() == Some(&product)
             };
             sides.iter().all(not_negative).then_some(Proven {
                 register,
                 outcome,
+                is_likely: self.is_natural(&difference, &product),
                 bound: product,
-                is_likely: true,
                 is_check: false,
                 length: Some(length),
             })
@@ -2036,7 +2130,7 @@ impl<'a> Known<'a> {
 }
 
 /// Returns the registers of a polynomial that are no extents, sorted, and the least values of these
-/// and of the extents, if none is negative.
+/// and of the extents, if no factor of a product is negative.
 fn least_of<'a>(
     facts: &Facts<'a>,
     extents: &HashSet<&'a str>,
@@ -2050,7 +2144,11 @@ fn least_of<'a>(
     let mut least: HashMap<&'a str, Polynomial<'a>> = HashMap::default();
     for &register in &registers {
         let (low, _) = facts.range(&Operand::Name(register))?;
-        least.insert(register, Polynomial::constant((low >= 0).then_some(low)?));
+        let is_factor = |product: &Product<'a>| product.len() > 1 && product.contains(&register);
+        if low < 0 && polynomial.0.keys().any(is_factor) {
+            return None;
+        }
+        least.insert(register, Polynomial::constant(low));
     }
     for &extent in extents {
         least.insert(extent, Polynomial::register(extent));

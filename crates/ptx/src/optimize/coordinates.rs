@@ -6,8 +6,9 @@
 //! this pass tests that, and threads with another index start over in the original. What depends on
 //! the index then has a range, for `bounds` and `narrow`.
 //!
-//! `(at as usize + k).saturating_sub(1)` compares the index with `-k`, where the sum wraps around:
-//! there, the pass tests that the index is below [`BOUND`], as that of any element is.
+//! `low + 1 < side` holds for the largest index, since the sum wraps around. So does the comparison
+//! of the index with `-k` in `(at as usize + k).saturating_sub(1)`. There, the pass tests that the
+//! index is below [`BOUND`], as that of any element is.
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeMap;
@@ -172,6 +173,20 @@ fn limits_of<'a>(
                         && special.extents.contains(extent)
                     {
                         limits.insert(index, Limit::Extent(extent));
+                    }
+                }
+            }
+            (
+                "setp",
+                ["lt" | "le" | "gt" | "ge", "u64"],
+                &[_, Operand::Name(a), Operand::Name(b)],
+            ) => {
+                for (sum, extent) in [(a, b), (b, a)] {
+                    if let Some(&index) = near.get(sum)
+                        && index != sum
+                        && special.extents.contains(extent)
+                    {
+                        limits.entry(index).or_insert(Limit::Bound);
                     }
                 }
             }

@@ -40,6 +40,9 @@ const ROUNDS: usize = 8;
 /// grow exponentially with the number of instructions.
 const NODES: usize = 64;
 
+/// The maximum number of nested unions of bits whose signs are compared.
+const UNIONS: usize = 3;
+
 /// The values that an integer may have, both ends included.
 pub(super) type Range = (i64, i64);
 
@@ -832,6 +835,8 @@ pub(super) struct Facts<'a> {
     sums: HashMap<&'a str, (&'a str, i64)>,
     /// The registers that are the minimum of two others, neither of which is negative.
     minima: HashMap<&'a str, [&'a str; 2]>,
+    /// The registers that have the bits of two others, so the sign of either.
+    unions: HashMap<&'a str, [&'a str; 2]>,
     /// Pairs of registers of which the first is at most the second, as unsigned numbers, and whether
     /// it is less.
     ordered: HashMap<(&'a str, &'a str), bool>,
@@ -906,6 +911,7 @@ impl<'a> Facts<'a> {
             divisions: HashMap::default(),
             sums: HashMap::default(),
             minima: HashMap::default(),
+            unions: HashMap::default(),
             ordered: HashMap::default(),
             used: Rc::default(),
             extents: special.extents.clone(),
@@ -1159,6 +1165,7 @@ impl<'a> Facts<'a> {
         self.divisions.remove(name);
         self.sums.remove(name);
         self.minima.remove(name);
+        self.unions.remove(name);
         self.zeros.remove(name);
         self.ranges.remove(name);
         self.conditions.remove(name);
@@ -1170,6 +1177,7 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|_, it| it.dividend != name && it.divisor != name);
         self.sums.retain(|_, (of, _)| *of != name);
         self.minima.retain(|_, of| !of.contains(&name));
+        self.unions.retain(|_, of| !of.contains(&name));
         self.ordered.retain(|(a, b), _| *a != name && *b != name);
         self.conditions.retain(|_, condition| {
             let mut found = false;
@@ -1217,10 +1225,20 @@ impl<'a> Facts<'a> {
             }
             _ => None,
         };
+        let union = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
+            ("or", None, ["b32" | "b64"], &[_, Operand::Name(left), Operand::Name(right)]) => {
+                Some([left, right])
+            }
+            _ => None,
+        };
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
+        if let Some(union) = union.filter(|of| !of.contains(&result)) {
+            union.iter().for_each(|of| self.note_use(of));
+            self.unions.insert(result, union);
+        }
         if let Some(minimum) = minimum.filter(|of| !of.contains(&result)) {
             minimum.iter().for_each(|of| self.note_use(of));
             self.minima.insert(result, minimum);
@@ -1313,9 +1331,39 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// Returns a comparison as a condition. One of the sign of a register with the bits of two others
+    /// is of both signs: LLVM combines `x < 0 || y < 0` to `(x | y) < 0`.
+    fn signs(&self, it: Comparison<'a>, depth: usize) -> Condition<'a> {
+        let sides = match it.left {
+            Operand::Name(name) if it.signed && depth > 0 => self.unions.get(name),
+            _ => None,
+        };
+        let number = match it.right {
+            Operand::Integer(number) if it.bits == 32 => Some(i64::from(number.bits as i32)),
+            Operand::Integer(number) => Some(number.bits as i64),
+            _ => None,
+        };
+        let is_negative = match (it.relation, number) {
+            (Relation::Less, Some(0)) | (Relation::LessOrEqual, Some(-1)) => true,
+            (Relation::GreaterOrEqual, Some(0)) | (Relation::Greater, Some(-1)) => false,
+            _ => return Condition::Compare(it),
+        };
+        let Some(sides) = sides else {
+            return Condition::Compare(it);
+        };
+        let [left, right] = sides.map(|side| {
+            let left = Operand::Name(side);
+            Box::new(self.signs(Comparison { left, ..it.clone() }, depth - 1))
+        });
+        match is_negative {
+            true => Condition::Or(left, right),
+            false => Condition::And(left, right),
+        }
+    }
+
     fn result_condition(&self, it: &Instruction<'a>) -> Option<Condition<'a>> {
         let condition = match (it.opcode, &it.modifiers[..], &it.operands[..]) {
-            ("setp", ..) => Comparison::of(it, true).map(Condition::Compare),
+            ("setp", ..) => Comparison::of(it, true).map(|it| self.signs(it, UNIONS)),
             (opcode @ ("and" | "or"), ["pred"], [_, Operand::Name(a), Operand::Name(b)]) => {
                 let (a, b) = (self.condition(a).into(), self.condition(b).into());
                 Some(match opcode {
@@ -1552,7 +1600,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn assume(&mut self, condition: &Condition<'a>, value: bool) {
+    pub fn assume(&mut self, condition: &Condition<'a>, value: bool) {
         let mut count = 0;
         condition.implied(value, &mut |it| {
             self.assume_comparison(it);
@@ -1770,6 +1818,7 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|name, it| other.divisions.get(name) == Some(it));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
         (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
+        (self.unions).retain(|name, of| other.unions.get(name) == Some(of));
         (self.ordered).retain(|pair, is_less| match other.ordered.get(pair) {
             Some(its) => {
                 *is_less &= its;

@@ -27,7 +27,7 @@ use super::loops::{self, Comparison, Loop, Relation};
 use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
-use super::{definitions, liveness, products, threading};
+use super::{Check, check_of, definitions, liveness, products, threading};
 use crate::condition::SIZES;
 use crate::dead::visit_operand;
 use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
@@ -233,7 +233,12 @@ pub(super) fn specialize<'a>(
         test.demand("eq", "s32", [Operand::Name(sizes), number(1)]);
     }
     // The last index of a slice is a number of 32 bits, too.
-    let positive = limits(test.graph, &cold, &extents);
+    let mut positive = limits(test.graph, &cold, &extents);
+    if known.ordinary_entries {
+        positive.extend(divisors(test.graph, &cold, &single, &extents));
+        positive.sort_unstable();
+        positive.dedup();
+    }
     for extent in &positive {
         // If the upper half is not 0, the extent is above the bound.
         let value = [Operand::Name(test.value(extent)?)];
@@ -477,6 +482,16 @@ fn extents<'a>(
         if wide && counts.contains(&it.opcode) {
             sources(it, &mut |name| _ = counted.insert(name));
         }
+        // `x < width as i32`, as most CUDA C++ compares.
+        if let ("setp", [_, "s32" | "u32"]) = (it.opcode, &it.modifiers[..]) {
+            sources(it, &mut |name| {
+                if let Some(it) = single.get(name)
+                    && (it.opcode, &it.modifiers[..]) == ("cvt", &["u32", "u64"])
+                {
+                    sources(it, &mut |name| _ = counted.insert(name));
+                }
+            });
+        }
         sources(it, &mut |name| _ = used.insert(name));
         if it.opcode == "cvta" {
             sources(it, &mut |name| _ = addresses.insert(name));
@@ -559,6 +574,30 @@ fn equal_extents<'a>(
         pairs.clear();
     }
     pairs
+}
+
+/// Returns the extents that checks compare with 0, as those of divisors do. A launch with such an
+/// extent panics, so no other launch loses the copy.
+fn divisors<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    single: &HashMap<&'a str, Instruction<'a>>,
+    extents: &HashSet<&'a str>,
+) -> Vec<&'a str> {
+    let checks = graph.order.iter().filter(|&&id| !cold[id]);
+    let checks = checks.filter_map(|&id| check_of(graph, cold, id));
+    let divisor = |check: Check<'a>| {
+        let compared = Comparison::of(single.get(check.register)?, !check.negated)?;
+        match (compared.relation, compared.left, compared.right) {
+            (Relation::NotEqual, Operand::Name(name), Operand::Integer(zero))
+                if zero.bits == 0 && extents.contains(name) =>
+            {
+                Some(name)
+            }
+            _ => None,
+        }
+    };
+    checks.filter_map(divisor).collect()
 }
 
 /// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
