@@ -4279,6 +4279,15 @@ fn multiples_of_remainders_are_below_those_of_the_divisor() {
     assert_eq!(comparisons("sub.s64 %d4, %d3, %i;", 7), 2);
     let other = "mul.lo.s64 %d3, %d2, 3; sub.s64 %d4, %i, %d3;";
     assert_eq!(comparisons(other, 7), 2);
+    // No slice has elements for all numbers that are loaded.
+    let loaded = |mask: u32| {
+        format!(
+            ".reg .b64 %l, %m, %n, %o; ld.global.u64 %l, [%to]; and.b64 %m, %l, {mask};
+            mul.lo.s64 %n, %m, %a; sub.s64 %o, %i, %d3; add.s64 %d4, %n, %o;"
+        )
+    };
+    assert_eq!(comparisons(&loaded(15), 0), 1);
+    assert_eq!(comparisons(&loaded(65535), 0), 2);
 }
 
 #[test]

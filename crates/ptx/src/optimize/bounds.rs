@@ -40,6 +40,10 @@ const STEPS: usize = 4;
 /// The types of conversions that keep the value of an integer that fits both.
 const INTEGER_CONVERSIONS: &[&[&str]] = &[&["u32", "u64"], &["u64", "u32"], &["s64", "s32"]];
 
+/// The maximum number by which a product of extents is multiplied: several elements of an array per
+/// place.
+const MULTIPLE: i64 = 1 << 12;
+
 /// The maximum number of products and sums that are compared with lengths.
 const DEMANDS: usize = 4;
 
@@ -128,10 +132,14 @@ impl<'a> Polynomial<'a> {
         matches!((terms.next(), terms.next()), (Some((product, 1)), None) if !product.is_empty())
     }
 
-    /// Returns whether the polynomial is a product of registers times a positive number.
+    /// Returns whether the polynomial is a product of registers times a number that is not large, as
+    /// the greatest value of a register without limits is.
     fn is_multiple(&self) -> bool {
         let mut terms = self.0.iter();
-        matches!((terms.next(), terms.next()), (Some((product, 1..)), None) if !product.is_empty())
+        matches!(
+            (terms.next(), terms.next()),
+            (Some((product, 1..=MULTIPLE)), None) if !product.is_empty()
+        )
     }
 
     /// Returns the maximum number of factors of a term.

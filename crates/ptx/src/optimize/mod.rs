@@ -248,6 +248,8 @@ fn optimize_function<'a>(
     graph.tidy();
     let mut slow = HashSet::default();
     let mut is_small = false;
+    // Whether the copy returns to the original.
+    let mut returns = false;
     let mut original = None;
     let kernel = function.entry.then_some(function.name);
     let mut changed = 0;
@@ -329,6 +331,13 @@ fn optimize_function<'a>(
         if kernels.ordinary_entries {
             vectors::combine(&mut graph, names, &special, function);
             original = ordinary::split(&mut graph, names, &special, function);
+            returns = original.is_some() && graph.order.contains(&special.general);
+            if returns && !function.directives.iter().any(limits_registers) {
+                // ptxas would give the copy more registers only for the original.
+                let pressure = liveness::pressure(&graph, &special.blocks(&graph));
+                is_small |=
+                    pressure <= PRESSURE && !kernels.without_spills.contains(&function.name);
+            }
         }
         if original.is_none() {
             specialize::start_early(&mut graph, names, &special);
@@ -349,7 +358,7 @@ fn optimize_function<'a>(
     let budget = if is_small {
         // Without the original body, ptxas chooses about as many registers as for nvcc's code. But
         // other threads can run while some wait at a barrier.
-        let is_limited = original.is_none() || barriers(&graph, &graph.order) > 0;
+        let is_limited = original.is_none() || returns || barriers(&graph, &graph.order) > 0;
         is_limited.then_some(Budget::Small)
     } else if original.is_some()
         && threads(function) > 0
