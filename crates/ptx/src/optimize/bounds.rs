@@ -7,9 +7,10 @@
 //! of extents, the kernel's test demands that the product is at most the length of the slice, and
 //! the comparison of each thread is removed. Indices also need only 32 bits then.
 //!
-//! Indices such as `4 * i + 3` and `(y + 1) * (width + 2) + x + 1` are below a sum of products. The
-//! test demands that sum only if all threads whose place is within the extents reach the access: a
-//! launch that fails the demand would panic, so no other launch loses the copy.
+//! Indices such as `4 * i + 3` are below a multiple of a product, which the test demands, too. Other
+//! indices such as `(y + 1) * (width + 2) + x + 1` are below a sum of products. The test demands that
+//! sum only if all threads whose place is within the extents reach the access: a launch that fails the
+//! demand would panic, so no other launch loses the copy.
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
