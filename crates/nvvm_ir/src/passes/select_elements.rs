@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::unroll_array_loops::number;
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
 use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred, MemAccess};
@@ -9,7 +10,7 @@ use crate::intrinsic::Intrinsic;
 use crate::metadata::Di;
 use crate::module::Module;
 use crate::types::{AddrSpace, TypeKind};
-use crate::value::{Block, Const, Func, Value};
+use crate::value::{Block, Func, Value};
 
 /// The maximum number of elements of an array.
 const ELEMENTS: u64 = 4;
@@ -372,14 +373,4 @@ fn is_scalar(kind: &TypeKind) -> bool {
         kind,
         Int(8 | 16 | 32 | 64) | Half | BFloat | Float | Double | Ptr(AddrSpace::Generic)
     )
-}
-
-/// Returns the number that an integer constant is.
-fn number(module: &Module, value: Value) -> Option<u128> {
-    module.types.int_bits(module.ty(value))?;
-    match module.as_const(value)? {
-        &Const::Int(number) => Some(number),
-        Const::Zero => Some(0),
-        _ => None,
-    }
 }

@@ -583,8 +583,8 @@ fn add_incoming(
     }
 }
 
-/// Returns the number that an integer constant is.
-fn number(module: &Module, value: Value) -> Option<u128> {
+/// Returns the number that an integer constant of at most 64 bits is.
+pub(super) fn number(module: &Module, value: Value) -> Option<u128> {
     let bits = module.types.int_bits(module.ty(value))?;
     match module.as_const(value)? {
         &Const::Int(number) if bits <= 64 => Some(number),
