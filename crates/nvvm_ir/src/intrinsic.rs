@@ -110,6 +110,7 @@ intrinsics! {
     Maximum = "maximum", Result, "FFF";
     Assume = "assume", None, "vb";
     Expect = "expect", Result, "III";
+    IsConstant = "is.constant", Arg, "bI";
     Trap = "trap", None, "v";
     LifetimeStart = "lifetime.start", Lifetime, "vqp";
     LifetimeEnd = "lifetime.end", Lifetime, "vqp";

@@ -36,6 +36,7 @@ mod narrow_sums;
 mod parameters;
 mod prune;
 mod reachable;
+mod read_constants;
 mod remove_unreachable_blocks;
 mod resume_unrolling;
 mod select_cases;
@@ -67,6 +68,7 @@ pub use merge_branches::merge_branches;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
+pub use read_constants::read_constants;
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use resume_unrolling::resume_unrolling;
 pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
@@ -159,6 +161,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_array_loops",
         about: "unrolls loops over local arrays completely",
         run: unroll_array_loops,
+    },
+    Pass {
+        name: "read_constants",
+        about: "replaces local copies of constants with the constants",
+        run: read_constants,
     },
     Pass {
         name: "select_elements",

@@ -9,14 +9,25 @@ use fastrand::Rng;
 
 const THREADS: usize = 8;
 
-/// Returns a kernel in which each thread adds up words until one has certain bits, or until a counter
-/// has its last value: with `single`, only that ends the loop, by steps of 1 to a greater value.
-fn kernel(rng: &mut Rng, single: bool) -> String {
+/// What ends a loop.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// Words with certain bits, or the last value of a counter.
+    Several,
+    /// A counter that reaches a greater value in steps of 1.
+    Value,
+    /// A counter that is too close to a value for another step.
+    Step,
+}
+
+/// Returns a kernel in which each thread adds up words until the loop ends.
+fn kernel(rng: &mut Rng, end: End) -> String {
+    let single = end != End::Several;
     let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
-    let by = pick(if single {
-        &["1"]
-    } else {
-        &["1", "-1", "4", "-4"]
+    let by = pick(match end {
+        End::Several => &["1", "-1", "4", "-4"],
+        End::Value => &["1"],
+        End::Step => &["1", "2", "8", "3", "4096"],
     });
     let against = pick(&["1", "-1", "4", "-4"]);
     let counter = format!("add.s64 %n, %n, {by};");
@@ -36,8 +47,30 @@ fn kernel(rng: &mut Rng, single: bool) -> String {
     let compares = format!("{ends} %more, {operands};");
     let mut latch = vec![counter, other, compares];
     rng.shuffle(&mut latch);
+    let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
+    let mut bound = String::new();
+    if end == End::Step {
+        // `last - by`, or 0 if that is negative. Sometimes one more or less.
+        let less = pick(&["add.s64 %bound, %last, -", "sub.s64 %bound, %last, "]);
+        let by: u64 = by.parse().unwrap();
+        let off = pick(&["0", "0", "0", "1"]).parse::<u64>().unwrap();
+        let enough = off + pick(&["0", "0", "0", "1"]).parse::<u64>().unwrap();
+        bound = format!(
+            "setp.gt.u64 %more, %last, {};
+            {less}{};
+            selp.b64 %bound, %bound, 0, %more;",
+            by + enough - 1,
+            by + off
+        );
+        ends = pick(&["setp.lt.u64", "setp.lt.u64", "setp.ge.u64"]);
+        let compares = format!("{ends} %more, %n, %bound;");
+        let step = format!("add.s64 %n, %n, {by};");
+        let moved = format!("add.s64 %next, %n, {by}; mov.u64 %copy, %next; mov.u64 %n, %copy;");
+        let step = pick(&[&step, &moved]);
+        latch = vec![format!("add.s64 %i, %i, {against};"), compares, step];
+    }
     let branch = match ends.as_str() {
-        "setp.eq.s64" => "@!%more bra $loop;",
+        "setp.eq.s64" | "setp.ge.u64" => "@!%more bra $loop;",
         _ => "@%more bra $loop;",
     };
     let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
@@ -68,7 +101,7 @@ fn kernel(rng: &mut Rng, single: bool) -> String {
         "
         .reg .pred %found, %q, %more, %left;
         .reg .b32 %tid, %value, %bits, %sum, %m, %j;
-        .reg .b64 %from, %to, %n, %i, %last, %at, %byte;
+        .reg .b64 %from, %to, %n, %i, %last, %at, %byte, %bound, %next, %copy;
         ld.param.u64 %from, [k_param_0];
         ld.param.u64 %to, [k_param_1];
         mov.u32 %tid, %tid.x;
@@ -80,6 +113,7 @@ fn kernel(rng: &mut Rng, single: bool) -> String {
         ld.global.u32 %value, [%at+24];
         mov.u32 %sum, 0;
         mov.u32 %j, 0;
+        {bound}
         {before}
     $loop:
         cvt.u32.u64 %bits, %i;
@@ -105,18 +139,22 @@ fn kernel(rng: &mut Rng, single: bool) -> String {
 }
 
 /// Runs random kernels before and after, and requires that `is_replaced` holds for several.
-fn compare(single: bool, is_replaced: impl Fn(&str, &str) -> bool) {
+fn compare(end: End, is_replaced: impl Fn(&str, &str) -> bool) {
     let (seed, count) = settings(150);
     let mut replaced = 0;
     for seed in seed.map_or(0..count, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
-        let text = kernel(&mut rng, single);
+        let text = kernel(&mut rng, end);
         let [plain, fast] = before_and_after(&text, &[], &[]);
         replaced += u64::from(is_replaced(&plain, &fast));
         let words: Vec<u64> = (0..THREADS)
             .flat_map(|_| {
-                let n = rng.i64(-40..40);
-                let last = n + rng.i64(if single { 1..20 } else { -20..20 });
+                let n = rng.i64(if end == End::Step { 0..40 } else { -40..40 });
+                let last = match end {
+                    End::Several => n + rng.i64(-20..20),
+                    End::Value => n + rng.i64(1..20),
+                    End::Step => rng.i64(0..60),
+                };
                 [n, rng.i64(-40..40), last, rng.i64(..) & 7]
             })
             .map(|word| word as u64)
@@ -139,10 +177,15 @@ fn compare(single: bool, is_replaced: impl Fn(&str, &str) -> bool) {
 #[test]
 fn loops_end_by_one_counter() {
     let counters = |text: &str| text.matches("add.s64 %n,").count();
-    compare(false, |plain, fast| counters(fast) < counters(plain));
+    compare(End::Several, |plain, fast| counters(fast) < counters(plain));
 }
 
 #[test]
 fn loops_count_down() {
-    compare(true, |_, fast| fast.contains("sub.s64 %x"));
+    compare(End::Value, |_, fast| fast.contains("sub.s64 %x"));
+}
+
+#[test]
+fn loops_with_steps_count_down() {
+    compare(End::Step, |_, fast| fast.contains("shr.u64 %x"));
 }

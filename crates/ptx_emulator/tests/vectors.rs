@@ -78,6 +78,7 @@ fn kernel(rng: &mut Rng) -> String {
         let offset = at(rng, 4 * size).min(OWN - 4 * size);
         let skipped = rng.usize(..6);
         let is_store = rng.bool();
+        let is_mixed = rng.u32(..4) == 0;
         let guard = ["", "", "@%odd ", "@!%odd "][rng.usize(..4)];
         for k in 0..4 {
             let value = match rng.u32(..8) {
@@ -88,7 +89,20 @@ fn kernel(rng: &mut Rng) -> String {
             if k == skipped {
                 continue;
             }
+            // Each element is read and written, before or after its neighbors.
+            if is_mixed {
+                let other = if rng.u32(..6) == 0 {
+                    at(rng, size)
+                } else {
+                    offset
+                };
+                lines.push_str(&format!(
+                    "{guard}ld.global.{ty} {value}, [%own+{offset}];\n\
+                     {guard}st.global.{ty} [%own+{other}], {value};\n"
+                ));
+            }
             lines.push_str(&match is_store {
+                _ if is_mixed => String::new(),
                 true => format!("{guard}st.global.{ty} [%own+{offset}], {value};\n"),
                 false => {
                     let base = match size <= unit {

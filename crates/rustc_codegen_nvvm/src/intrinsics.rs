@@ -3,7 +3,7 @@
 //! Intrinsics that are not listed here use the fallback body from core.
 
 use nvvm_ir::{InlineAsm, Intrinsic, Type, Value};
-use rustc_abi::{Align, BackendRepr, Float};
+use rustc_abi::{Align, BackendRepr, Float, Primitive};
 use rustc_codegen_ssa::RetagInfo;
 use rustc_codegen_ssa::common::IntPredicate;
 use rustc_codegen_ssa::mir::IntrinsicResult;
@@ -435,7 +435,15 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         result_layout: TyAndLayout<'tcx>,
     ) -> Option<Value> {
         Some(match name {
-            sym::is_val_statically_known => self.const_bool(false),
+            sym::is_val_statically_known => match args[0].layout.backend_repr {
+                BackendRepr::Scalar(scalar)
+                    if matches!(scalar.primitive(), Primitive::Int(..)) && self.optimizes() =>
+                {
+                    let bool = self.cx.ty(|t| t.int(1));
+                    self.intrinsic(Intrinsic::IsConstant, bool, &[args[0].immediate()])
+                }
+                _ => self.const_bool(false),
+            },
             sym::ptr_mask => {
                 let i64 = self.type_i64();
                 let address = self.ptrtoint(args[0].immediate(), i64);

@@ -330,7 +330,6 @@ impl Compiler<'_> {
             let optimized = sess.time("nvvm_llvm", || {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                     passes::dead_functions(&mut optimized);
-                    passes::dead_globals(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
                     passes::select_cases(&mut optimized);
                     passes::merge_branches(&mut optimized);
@@ -339,6 +338,8 @@ impl Compiler<'_> {
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
+                    passes::read_constants(&mut optimized);
+                    passes::dead_globals(&mut optimized);
                     passes::select_elements(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);

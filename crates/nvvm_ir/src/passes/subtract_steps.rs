@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::prune::prune;
+use super::unroll_array_loops::number;
 use crate::flow::Flow;
 use crate::inst::{BinOp, Callee, CastOp, Flags, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
@@ -20,13 +21,19 @@ use crate::value::{Block, Const, Func, Value};
 /// is compared instead: `length - k * step > step`, whose left side is positive.
 ///
 /// `i` is below `end` in all iterations. Checks that compare them are removed.
+///
+/// If the step is a constant power of two, the division is a shift. Such a loop changes only if it
+/// has this value, and keeps its counter if no other check is left: then libnvvm unrolls it. With
+/// another check, passes over PTX prove that its index is in bounds because `i` is below `end`.
 pub fn subtract_steps(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
         let blocks = module.func(func).blocks.clone();
-        let counts: Vec<Count> = (blocks.iter())
+        let insts: Vec<Value> = (blocks.iter())
             .flat_map(|&block| module.block(block).insts.iter().copied())
-            .filter_map(|inst| Count::of(module, inst))
+            .collect();
+        let counts: Vec<Count> = (insts.into_iter())
+            .filter_map(|inst| Count::of(module, inst).or_else(|| Count::of_shift(module, inst)))
             .collect();
         if counts.is_empty() {
             continue;
@@ -44,15 +51,35 @@ pub fn subtract_steps(module: &mut Module) {
         }
         let dominates = |a: Block, b: Block| flow.dominates(index[&a], index[&b]);
         let predecessors = |block: Block| flow.predecessors(index[&block]).len();
+        let loops = flow.loops();
+        let exits = |module: &Module, header: Block| {
+            let looped = loops.iter().find(|it| it.header == index[&header]);
+            let body: Vec<usize> = looped.into_iter().flat_map(|it| it.body.clone()).collect();
+            let leaves = |&&block: &&usize| {
+                let mut leaves = false;
+                if let Some(end) = module
+                    .terminator(blocks[block])
+                    .and_then(|it| kind(module, it))
+                {
+                    leaves = end.successors().iter().any(|to| !body.contains(&index[to]));
+                }
+                leaves
+            };
+            body.iter().filter(leaves).map(|&it| blocks[it]).collect()
+        };
         let function = Function {
             uses,
             dominates: &dominates,
             predecessors: &predecessors,
+            exits: &exits,
         };
         let mut has_checks = false;
         for count in counts {
-            if let Some(looped) = function.loop_of(module, &count) {
-                has_checks |= function.subtract(module, &count, &looped);
+            for looped in function.loops_of(module, &count) {
+                has_checks |= match count.is_shift {
+                    true => function.compare_with_end(module, &count, &looped),
+                    false => function.subtract(module, &count, &looped),
+                };
             }
         }
         if has_checks {
@@ -66,8 +93,10 @@ struct Count {
     count: Value,
     length: Value,
     step: Value,
-    /// The intermediate results, which nothing else may use.
+    /// The intermediate results.
     parts: Vec<Value>,
+    /// Whether the division is a shift.
+    is_shift: bool,
 }
 
 /// A loop that ends after a number of iterations.
@@ -83,6 +112,8 @@ struct Loop {
     end: Value,
     /// The comparisons of the count with 0.
     guards: Vec<Value>,
+    /// The blocks from which the loop is left.
+    exits: Vec<Block>,
 }
 
 impl Count {
@@ -94,22 +125,7 @@ impl Count {
             .into_iter()
             .find_map(|(quotient, extended)| {
                 let (length, step) = binary(module, quotient, BinOp::UDiv)?;
-                let InstKind::Cast {
-                    op: CastOp::ZExt,
-                    value: differs,
-                    ..
-                } = *kind(module, extended)?
-                else {
-                    return None;
-                };
-                let InstKind::ICmp {
-                    pred: IntPred::Ne,
-                    lhs,
-                    rhs,
-                } = *kind(module, differs)?
-                else {
-                    return None;
-                };
+                let (differs, lhs, rhs) = difference_as_number(module, extended)?;
                 let is_product = |value: Value| {
                     let product = binary(module, value, BinOp::Mul);
                     product == Some((quotient, step)) || product == Some((step, quotient))
@@ -123,14 +139,41 @@ impl Count {
                     (a, b) if is_zero(module, a) && is_remainder(b) => b,
                     _ => return None,
                 };
-                // A division by a constant is cheap, and ptxas unrolls such loops.
+                // A division by another constant is cheap, and ptxas unrolls such loops.
                 module.as_const(step).is_none().then(|| Count {
                     count,
                     length,
                     step,
                     parts: vec![quotient, extended, differs, part],
+                    is_shift: false,
                 })
             })
+    }
+
+    /// Matches `(length >> shift) + (length & ((1 << shift) - 1) != 0) as int`.
+    fn of_shift(module: &mut Module, count: Value) -> Option<Count> {
+        let (quotient, extended) = sum(module, count)?;
+        let (length, shift, parts) = [(quotient, extended), (extended, quotient)]
+            .into_iter()
+            .find_map(|(quotient, extended)| {
+                let (length, shift) = binary(module, quotient, BinOp::LShr)?;
+                let (differs, lhs, rhs) = difference_as_number(module, extended)?;
+                let (masked, mask) = binary(module, lhs, BinOp::And)?;
+                let shift = u32::try_from(number(module, shift)?).ok()?;
+                let is_rest = masked == length
+                    && is_zero(module, rhs)
+                    && (1..64).contains(&shift)
+                    && number(module, mask)? == (1 << shift) - 1;
+                is_rest.then(|| (length, shift, vec![quotient, extended, differs, lhs]))
+            })?;
+        let ty = module.ty(length);
+        Some(Count {
+            count,
+            length,
+            step: module.const_int(ty, 1 << shift),
+            parts,
+            is_shift: true,
+        })
     }
 }
 
@@ -139,6 +182,8 @@ struct Function<'a> {
     uses: HashMap<Value, Vec<Value>>,
     dominates: &'a dyn Fn(Block, Block) -> bool,
     predecessors: &'a dyn Fn(Block) -> usize,
+    /// The blocks from which the loop with a header is left.
+    exits: &'a dyn Fn(&Module, Block) -> Vec<Block>,
 }
 
 impl Function<'_> {
@@ -146,19 +191,35 @@ impl Function<'_> {
         self.uses.get(&value).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the loop that counts down, if nothing else uses the count or the counter.
-    fn loop_of(&self, module: &Module, count: &Count) -> Option<Loop> {
+    /// Returns the loops that count down. A division remains unless nothing else uses its result.
+    fn loops_of(&self, module: &Module, count: &Count) -> Vec<Loop> {
         let own = |user: &Value| *user == count.count || count.parts.contains(user);
         let is_private = |part: &Value| self.uses(*part).iter().all(own);
-        if !count.parts.iter().all(is_private) {
-            return None;
-        }
         let is_guard = |user: &Value| compared_with_zero(module, *user) == Some(count.count);
-        let (guards, others): (Vec<Value>, Vec<Value>) = self
+        let (mut guards, others): (Vec<Value>, Vec<Value>) = self
             .uses(count.count)
             .iter()
             .partition(|user| is_guard(user));
-        let [counter] = *others else { return None };
+        if !count.is_shift && !(count.parts.iter().all(is_private) && others.len() == 1) {
+            return Vec::new();
+        }
+        // LLVM compares the end with the start instead.
+        if let Some(range @ (_, start)) = difference(module, count.length) {
+            let compares = |user: &&Value| is_longer(module, **user, range).is_some();
+            guards.extend(self.uses(start).iter().filter(compares));
+        }
+        let looped = |&counter: &Value| self.loop_of(module, count, counter, &guards);
+        others.iter().filter_map(looped).collect()
+    }
+
+    /// Returns the loop with a counter, if nothing else uses the counter.
+    fn loop_of(
+        &self,
+        module: &Module,
+        count: &Count,
+        counter: Value,
+        guards: &[Value],
+    ) -> Option<Loop> {
         let data = module.inst(counter)?;
         let InstKind::Phi(incoming) = &data.kind else {
             return None;
@@ -207,19 +268,33 @@ impl Function<'_> {
             && then != otherwise
             && (self.dominates)(data.block, latch)
             && self.uses(counter) == [next];
-        let is_entered = |&guard: &Value| self.enters(module, guard, data.block, before);
-        (is_loop && guards.iter().any(is_entered)).then_some(Loop {
+        let is_entered = |&guard: &Value| self.enters(module, count, guard, data.block, before);
+        (is_loop && guards.iter().any(is_entered)).then(|| Loop {
             header: data.block,
             before,
             counter,
             next,
             end,
-            guards,
+            guards: guards.to_vec(),
+            exits: (self.exits)(module, data.block),
         })
     }
 
-    /// Returns whether a loop is entered only if the count that `guard` compares with 0 is not 0.
-    fn enters(&self, module: &Module, guard: Value, header: Block, before: Block) -> bool {
+    /// Returns whether a loop is entered only if the count is not 0, by a guard.
+    fn enters(
+        &self,
+        module: &Module,
+        count: &Count,
+        guard: Value,
+        header: Block,
+        before: Block,
+    ) -> bool {
+        let range = difference(module, count.length);
+        let is_longer = range.and_then(|range| is_longer(module, guard, range));
+        let equals = equals_zero(module, guard);
+        let Some(holds) = is_longer.or(equals.map(|equals| !equals)) else {
+            return false;
+        };
         self.uses(guard).iter().any(|&branch| {
             let Some(data) = module.inst(branch) else {
                 return false;
@@ -232,10 +307,7 @@ impl Function<'_> {
             else {
                 return false;
             };
-            let Some(equals) = equals_zero(module, guard) else {
-                return false;
-            };
-            let target = if equals { otherwise } else { then };
+            let target = if holds { then } else { otherwise };
             let is_edge = target == header && before == data.block;
             let is_behind = (self.predecessors)(target) == 1 && (self.dominates)(target, before);
             cond == guard && then != otherwise && (is_edge || is_behind)
@@ -247,7 +319,6 @@ impl Function<'_> {
         for &guard in &looped.guards {
             replace(module, guard, count.count, count.length);
         }
-        let ends_at_zero = equals_zero(module, looped.end) == Some(true);
         let range = difference(module, count.length);
         let value = range.and_then(|(_, start)| self.value(module, start, count.step, looped));
         let (Some((end, _)), Some(value)) = (range, value) else {
@@ -259,6 +330,7 @@ impl Function<'_> {
                 flags: Flags::default(),
             };
             set(module, looped.next, subtract);
+            let ends_at_zero = equals_zero(module, looped.end) == Some(true);
             let pred = match ends_at_zero {
                 true => IntPred::Ule,
                 false => IntPred::Ugt,
@@ -266,6 +338,33 @@ impl Function<'_> {
             compare(module, looped.end, pred, looped.counter, count.step);
             return false;
         };
+        self.end_at(module, count, looped, value, end);
+        let checks = self.checks(module, value, end);
+        self.remove(module, &checks)
+    }
+
+    /// Changes a loop whose step is a power of two. Returns the same.
+    fn compare_with_end(&self, module: &mut Module, count: &Count, looped: &Loop) -> bool {
+        let range = difference(module, count.length);
+        let value = range.and_then(|(_, start)| self.value(module, start, count.step, looped));
+        let (Some((end, _)), Some(value)) = (range, value) else {
+            return false;
+        };
+        let checks = self.checks(module, value, end);
+        let is_left = |block: &&Block| {
+            let end = module.terminator(**block).and_then(|it| kind(module, it));
+            !matches!(end, Some(InstKind::CondBr { cond, .. })
+                if checks.iter().any(|(check, _)| check == cond))
+        };
+        if looped.exits.iter().filter(is_left).count() > 1 {
+            self.end_at(module, count, looped, value, end);
+        }
+        self.remove(module, &checks)
+    }
+
+    /// Lets a loop end when its value is too close to the end of the range for another step.
+    fn end_at(&self, module: &mut Module, count: &Count, looped: &Loop, value: Value, end: Value) {
+        let ends_at_zero = equals_zero(module, looped.end) == Some(true);
         let ty = module.ty(end);
         let none = module.const_int(ty, 0);
         let truth = module.types.int(1);
@@ -295,7 +394,6 @@ impl Function<'_> {
         compare(module, looped.end, pred, value, bound);
         // Nothing uses the counter any more, except its own next value.
         replace(module, looped.counter, count.count, none);
-        self.remove_checks(module, value, end)
     }
 
     /// Returns the value of the range in each iteration, if the loop has it.
@@ -315,27 +413,30 @@ impl Function<'_> {
         })
     }
 
-    /// Replaces comparisons of the range's value with its end. Returns whether there are any.
-    fn remove_checks(&self, module: &mut Module, value: Value, end: Value) -> bool {
-        let mut changed = false;
-        for &check in self.uses(value) {
-            let holds = match kind(module, check) {
-                Some(&InstKind::ICmp { pred, lhs, rhs }) => match pred {
-                    IntPred::Ult if (lhs, rhs) == (value, end) => true,
-                    IntPred::Ugt if (lhs, rhs) == (end, value) => true,
-                    IntPred::Uge if (lhs, rhs) == (value, end) => false,
-                    IntPred::Ule if (lhs, rhs) == (end, value) => false,
-                    _ => continue,
-                },
-                _ => continue,
-            };
+    /// Returns the comparisons of the range's value with its end, with their results.
+    fn checks(&self, module: &Module, value: Value, end: Value) -> Vec<(Value, bool)> {
+        let holds = |&check: &Value| match *kind(module, check)? {
+            InstKind::ICmp { pred, lhs, rhs } => match pred {
+                IntPred::Ult if (lhs, rhs) == (value, end) => Some((check, true)),
+                IntPred::Ugt if (lhs, rhs) == (end, value) => Some((check, true)),
+                IntPred::Uge if (lhs, rhs) == (value, end) => Some((check, false)),
+                IntPred::Ule if (lhs, rhs) == (end, value) => Some((check, false)),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.uses(value).iter().filter_map(holds).collect()
+    }
+
+    /// Replaces comparisons with their results. Returns whether there are any.
+    fn remove(&self, module: &mut Module, checks: &[(Value, bool)]) -> bool {
+        for &(check, holds) in checks {
             let truth = module.const_bool(holds);
             for &user in self.uses(check) {
                 replace(module, user, check, truth);
             }
-            changed = true;
         }
-        changed
+        !checks.is_empty()
     }
 }
 
@@ -367,6 +468,40 @@ fn replace(module: &mut Module, user: Value, old: Value, new: Value) {
 fn binary(module: &Module, value: Value, wanted: BinOp) -> Option<(Value, Value)> {
     match *kind(module, value)? {
         InstKind::Bin { op, lhs, rhs, .. } if op == wanted => Some((lhs, rhs)),
+        _ => None,
+    }
+}
+
+/// Matches whether two values differ, as a number. Returns the comparison and both values.
+fn difference_as_number(module: &Module, value: Value) -> Option<(Value, Value, Value)> {
+    let InstKind::Cast {
+        op: CastOp::ZExt,
+        value: differs,
+        ..
+    } = *kind(module, value)?
+    else {
+        return None;
+    };
+    match *kind(module, differs)? {
+        InstKind::ICmp {
+            pred: IntPred::Ne,
+            lhs,
+            rhs,
+        } => Some((differs, lhs, rhs)),
+        _ => None,
+    }
+}
+
+/// Returns the result of a comparison with which the end of a range is greater than its start.
+fn is_longer(module: &Module, value: Value, range: (Value, Value)) -> Option<bool> {
+    let InstKind::ICmp { pred, lhs, rhs } = *kind(module, value)? else {
+        return None;
+    };
+    match pred {
+        IntPred::Ugt if (lhs, rhs) == range => Some(true),
+        IntPred::Ult if (rhs, lhs) == range => Some(true),
+        IntPred::Ule if (lhs, rhs) == range => Some(false),
+        IntPred::Uge if (rhs, lhs) == range => Some(false),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::counts::Counted;
+use super::counts::{Counted, minuend};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::loops::{self, Comparison, Relation, Step};
@@ -641,7 +641,10 @@ fn analyze<'a>(
             continue;
         };
         let strided = known.strided(&facts, region, id);
-        let end = (region.counted(id)).and_then(|it| known.end(&facts, it, region.is_entered(id)));
+        let end = (region.counted(id)).and_then(|it| {
+            (known.end(&facts, it, region.is_entered(id)))
+                .or_else(|| known.end_of_steps(single, it))
+        });
         for register in region.written(id) {
             known.forget(register);
         }
@@ -923,6 +926,30 @@ impl<'a> Known<'a> {
                     number >= 0 && is_below(number)
                 }
             };
+        is_entered.then_some(Limit {
+            register,
+            bound,
+            margin: 1,
+            is_reached: true,
+        })
+    }
+
+    /// Returns the limit, in each iteration, of the position in `(start..end).step_by(step)`: there is
+    /// another iteration if it is less than `end - step`, or 0 if `end` is less than `step`.
+    fn end_of_steps(
+        &self,
+        single: &HashMap<&'a str, Instruction<'a>>,
+        counted: &Counted<'a>,
+    ) -> Option<Limit<'a>> {
+        let (register, step, last) = counted.end_before_step()?;
+        let bound = minuend(single, last, step)?;
+        let first = match self.values.get(register) {
+            Some(value) if value.hypothesis.is_some() => return None,
+            Some(value) => value.polynomial.as_sum()?,
+            None => (register, 0),
+        };
+        let is_entered = (self.limits.iter())
+            .any(|limit| (limit.register, 0) == first && limit.bound == bound && limit.margin >= 1);
         is_entered.then_some(Limit {
             register,
             bound,

@@ -1,11 +1,11 @@
 //! The number of iterations of loops, and the ranges of their counters.
 
-use crate::hash::HashSet;
+use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
 use super::loops::{Comparison, Counter, Loop, Relation, Step, Which};
 use super::narrow::Range;
-use crate::{Instruction, Operand, Statement};
+use crate::{Instruction, Operand, Statement, Type};
 
 /// The maximum number of additions from a counter to a sum, at least the factor by which LLVM
 /// unrolls loops.
@@ -104,6 +104,20 @@ impl<'a> Counted<'a> {
         let is_less = matches!(comparison.relation, Relation::Less | Relation::NotEqual);
         let is_end = is_next && is_less && comparison.bits == 64 && counter.bits == 64;
         is_end.then_some((counter.register, &comparison.right))
+    }
+
+    /// Returns the counter, its step and the integer of 64 bits that the counter must be less than
+    /// at the start of an iteration for another one, if the loop ends in this way.
+    pub fn end_before_step(&self) -> Option<(&'a str, i64, &Operand<'a>)> {
+        let Condition {
+            counter,
+            offset,
+            comparison,
+        } = &self.condition;
+        let step = step(counter)?;
+        let is_less = comparison.relation == Relation::Less && !comparison.signed;
+        let is_end = step > 0 && *offset == 0 && comparison.bits == 64 && counter.bits == 64;
+        (is_end && is_less).then_some((counter.register, step, &comparison.right))
     }
 
     /// Returns the counters.
@@ -475,6 +489,56 @@ fn reaches(graph: &Graph<'_>, each: &Loop<'_>, from: Id, to: Id, avoided: Option
         }
     }
     false
+}
+
+/// Returns the register from which a number is subtracted for a result, if the result is 0 where the
+/// register is less. Of a conversion to 32 bits, it is the operand.
+pub(super) fn minuend<'a>(
+    single: &HashMap<&'a str, Instruction<'a>>,
+    result: &Operand<'a>,
+    number: i64,
+) -> Option<&'a str> {
+    let definition = |operand: &Operand<'a>| match operand {
+        Operand::Name(name) => single.get(name).filter(|it| it.guard.is_none()),
+        _ => None,
+    };
+    let source = |operand: &Operand<'a>| {
+        let converted = definition(operand).and_then(|it| match (it.opcode, &it.modifiers[..]) {
+            ("cvt", ["u32", "u64"]) => it.operands.get(1),
+            _ => None,
+        });
+        match converted.unwrap_or(operand) {
+            &Operand::Name(name) => Some(name),
+            _ => None,
+        }
+    };
+    let select = definition(result)?;
+    let ("selp", &[ty], [_, difference, zero, Operand::Name(condition)]) =
+        (select.opcode, &select.modifiers[..], &select.operands[..])
+    else {
+        return None;
+    };
+    let bits = Type::from_name(ty)?.bits();
+    let is = |operand: &Operand<'a>, number: i64| match operand {
+        Operand::Integer(value) if bits == 32 => value.bits as i32 == number as i32,
+        Operand::Integer(value) => value.bits as i64 == number,
+        _ => false,
+    };
+    let subtract = definition(difference)?;
+    let compared = Comparison::of(single.get(condition)?, true)?;
+    let from = source(&compared.left)?;
+    let subtracts = match (subtract.opcode, &subtract.operands[..]) {
+        ("add", [_, left, right]) => source(left) == Some(from) && is(right, -number),
+        ("sub", [_, left, right]) => source(left) == Some(from) && is(right, number),
+        _ => false,
+    };
+    let is_enough = match compared.relation {
+        Relation::GreaterOrEqual => is(&compared.right, number),
+        Relation::Greater => is(&compared.right, number - 1),
+        _ => false,
+    };
+    let is_saturated = is(zero, 0) && is_enough && !compared.signed && compared.bits == bits;
+    (subtracts && is_saturated && number > 0).then_some(from)
 }
 
 /// Returns the value that each iteration adds to a counter, if it is a number.

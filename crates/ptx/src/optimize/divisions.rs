@@ -16,6 +16,7 @@ use super::instructions::{
 };
 use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
+use super::sink::dominators;
 use super::version::{Accesses, number};
 use super::words;
 use crate::rewrite::instruction;
@@ -264,6 +265,7 @@ fn renamed<'a>(
 /// Moves loads before the divisions that precede them, except in cold blocks. Returns how many.
 pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
     let shape = graph.shape();
+    let dominators = dominators(graph);
     let mut count = 0;
     for id in graph.order.clone() {
         if shape.cold[id] {
@@ -271,7 +273,9 @@ pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
         }
         let mut at = 0;
         while let Some(place) = next_division(graph, id, at) {
-            let moved = start_before(graph, id, place, &shape.predecessors);
+            let before = dominators.strict_dominators(id).into_iter().flatten();
+            let near = lines(graph, before, id, place);
+            let moved = start_before(graph, id, place, near, &shape.predecessors);
             count += moved;
             at = next_division(graph, id, at).map_or(usize::MAX, |place| place + 1);
         }
@@ -288,12 +292,30 @@ fn next_division(graph: &Graph<'_>, id: Id, at: usize) -> Option<usize> {
     Some(at + found?)
 }
 
-/// Moves loads before the division at a position of a block, from the rest of the block and the
-/// blocks that only follow it. Returns how many.
+/// Returns what the loads before a position of a block read, in the block and in those before it.
+fn lines<'a>(
+    graph: &Graph<'a>,
+    before: impl Iterator<Item = Id>,
+    id: Id,
+    place: usize,
+) -> Lines<'a> {
+    let mut near = Lines::default();
+    graph.visit(before, &mut |it| _ = near.is_new(it));
+    for statement in &graph.blocks[id].body[..place] {
+        if let Statement::Instruction(it) = statement {
+            near.is_new(it);
+        }
+    }
+    near
+}
+
+/// Moves loads from other cache lines than `near` before the division at a position of a block, from
+/// the rest of the block and the blocks that only follow it. Returns how many.
 fn start_before<'a>(
     graph: &mut Graph<'a>,
     id: Id,
     place: usize,
+    near: Lines<'a>,
     predecessors: &[Vec<Id>],
 ) -> usize {
     // The instructions from the division on, and where they are.
@@ -317,12 +339,6 @@ fn start_before<'a>(
             _ => break,
         }
     }
-    let mut near = Lines::default();
-    graph.blocks[id].body[..place].iter().for_each(|statement| {
-        if let Statement::Instruction(it) = statement {
-            near.is_new(it);
-        }
-    });
     let moved = movable(&row, near);
     let mut moved: HashSet<(Id, usize)> = moved
         .into_iter()

@@ -14,6 +14,9 @@ use super::names::Names;
 use crate::hash::{HashMap, HashSet};
 use crate::{Guard, Instruction, Operand, Statement};
 
+/// The maximum number of moves from the sum to the counter.
+const MOVES: usize = 4;
+
 /// A loop, with a single latch except from [`several_latches()`].
 #[derive(Debug)]
 pub(super) struct Loop<'a> {
@@ -286,9 +289,7 @@ impl<'a> Loop<'a> {
                     step,
                     bits,
                 });
-            } else if let ("mov", None, [_, Operand::Name(next)]) =
-                (it.opcode, it.guard, &it.operands[..])
-                && let Some((sum, ..)) = self.definition(graph, next)
+            } else if let Some((next, sum)) = self.moved(graph, it)
                 && let Some((step, bits)) = self.step_of(sum, register)
             {
                 counters.push(Counter {
@@ -300,6 +301,28 @@ impl<'a> Loop<'a> {
             }
         }
         counters
+    }
+
+    /// Returns the register that an instruction of the loop moves, possibly through others, and the
+    /// instruction that computes it.
+    fn moved<'g>(
+        &self,
+        graph: &'g Graph<'a>,
+        it: &'g Instruction<'a>,
+    ) -> Option<(&'a str, &'g Instruction<'a>)> {
+        let source = |it: &Instruction<'a>| match (it.opcode, it.guard, &it.operands[..]) {
+            ("mov", None, &[_, Operand::Name(from)]) => Some(from),
+            _ => None,
+        };
+        let mut from = source(it)?;
+        for _ in 0..MOVES {
+            let (computes, ..) = self.definition(graph, from)?;
+            match source(computes) {
+                Some(next) => from = next,
+                None => return Some((from, computes)),
+            }
+        }
+        None
     }
 
     /// Returns the value that an addition or subtraction adds to a register, and the width in bits.

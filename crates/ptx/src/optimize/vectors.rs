@@ -308,6 +308,12 @@ impl<'a> Access<'a> {
         })
     }
 
+    /// Returns whether another access at the same base is to other bytes.
+    fn is_apart(&self, base: &str, offset: i64, bytes: i64) -> bool {
+        let (first, other) = (self.offset, offset);
+        self.base == base && (first + self.bytes <= other || other + bytes <= first)
+    }
+
     fn is_load(&self) -> bool {
         self.kind.0 == "ld"
     }
@@ -497,7 +503,7 @@ fn vectors_of<'a>(
 }
 
 /// Returns whether no load of one of two vectors moves before a store of the other one that precedes
-/// it, and reads a register that it writes: loads move up, stores down.
+/// it, and either writes what the other one reads: loads move up, stores down.
 fn keep_order(one: &[Access<'_>], other: &[Access<'_>]) -> bool {
     let (loads, stores) = match (one[0].is_load(), other[0].is_load()) {
         (true, false) => (one, other),
@@ -511,7 +517,11 @@ fn keep_order(one: &[Access<'_>], other: &[Access<'_>]) -> bool {
     };
     loads.iter().all(|load| {
         let mut before = stores.iter().filter(|store| store.at < load.at);
-        !before.any(|store| load.registers().any(|register| reads(store, register)))
+        before.all(|store| {
+            let is_constant = load.kind.1.contains(&"nc");
+            !load.registers().any(|register| reads(store, register))
+                && (is_constant || store.is_apart(load.base, load.offset, load.bytes))
+        })
     }) || place(stores) < place(loads)
 }
 
@@ -570,8 +580,8 @@ fn can_be_combined(body: &[Statement<'_>], vector: &[Access<'_>]) -> bool {
             other => return matches!(other, Statement::Loc(_)),
         };
         // A load moves before this instruction, a store after it.
-        let moved = vector.iter().filter(|access| (at < access.at) == is_load);
-        let registers: HashSet<&str> = moved.flat_map(Access::registers).collect();
+        let mut moved = vector.iter().filter(|access| (at < access.at) == is_load);
+        let registers: HashSet<&str> = moved.clone().flat_map(Access::registers).collect();
         let mut reads = false;
         sources(it, &mut |name| reads |= registers.contains(name));
         if writes(it, &fixed) || writes(it, &registers) || is_load && reads {
@@ -584,10 +594,18 @@ fn can_be_combined(body: &[Statement<'_>], vector: &[Access<'_>]) -> bool {
         match (is_plain(it), it.opcode, it.modifiers.first()) {
             (false, ..) => false,
             (_, _, Some(&("shared" | "local"))) => true,
-            (_, "ld", _) => is_load || is_constant,
-            _ if is_load => reads_constants,
-            // A store to other elements.
-            _ => is_apart(it, vector),
+            (_, "ld", _) if is_load || is_constant => true,
+            _ if is_load && reads_constants => true,
+            _ => match it
+                .operands
+                .iter()
+                .find(|it| matches!(it, Operand::Address(..)))
+            {
+                Some(&Operand::Address(Base::Name(base), offset)) => {
+                    moved.all(|access| access.is_apart(base, offset, bytes_of(it) as i64))
+                }
+                _ => false,
+            },
         }
     })
 }
@@ -606,17 +624,6 @@ fn is_plain(it: &Instruction<'_>) -> bool {
             }
             _ => false,
         }
-}
-
-/// Returns whether a store is one to the same base, and to none of the bytes of these accesses.
-fn is_apart(store: &Instruction<'_>, vector: &[Access<'_>]) -> bool {
-    let Some(&Operand::Address(Base::Name(base), offset)) = store.operands.first() else {
-        return false;
-    };
-    let end = offset + bytes_of(store) as i64;
-    let first = vector[0].offset;
-    let bytes: i64 = vector.iter().map(|it| it.bytes).sum();
-    base == vector[0].base && (end <= first || first + bytes <= offset)
 }
 
 /// Returns the vector access.
