@@ -51,14 +51,14 @@ fn kernel(rng: &mut Rng, end: End) -> String {
     let mut bound = String::new();
     if end == End::Step {
         // `last - by`, or 0 if that is negative. Sometimes one more or less.
-        let less = pick(&["add.s64 %bound, %last, -", "sub.s64 %bound, %last, "]);
+        let subtract = pick(&["add.s64 %less, %last, -", "sub.s64 %less, %last, "]);
         let by: u64 = by.parse().unwrap();
         let off = pick(&["0", "0", "0", "1"]).parse::<u64>().unwrap();
         let enough = off + pick(&["0", "0", "0", "1"]).parse::<u64>().unwrap();
         bound = format!(
-            "setp.gt.u64 %more, %last, {};
-            {less}{};
-            selp.b64 %bound, %bound, 0, %more;",
+            "setp.gt.u64 %big, %last, {};
+            {subtract}{};
+            selp.b64 %bound, %less, 0, %big;",
             by + enough - 1,
             by + off
         );
@@ -99,9 +99,9 @@ fn kernel(rng: &mut Rng, end: End) -> String {
     let after = pick(&["", "", "cvt.u32.u64 %m, %n;\nadd.s32 %sum, %sum, %m;"]);
     let body = format!(
         "
-        .reg .pred %found, %q, %more, %left;
+        .reg .pred %found, %q, %more, %left, %big;
         .reg .b32 %tid, %value, %bits, %sum, %m, %j;
-        .reg .b64 %from, %to, %n, %i, %last, %at, %byte, %bound, %next, %copy;
+        .reg .b64 %from, %to, %n, %i, %last, %at, %byte, %bound, %less, %next, %copy;
         ld.param.u64 %from, [k_param_0];
         ld.param.u64 %to, [k_param_1];
         mov.u32 %tid, %tid.x;
