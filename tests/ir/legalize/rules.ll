@@ -81,3 +81,14 @@ entry:
 ; MODERN-NEXT: entry:
 ; MODERN-NEXT:   ret [2 x i32] [i32 1, i32 poison]
 ; MODERN-NEXT: }
+
+; LLVM's passes have answered, or did not run.
+define i1 @is_constant(i32 %a) {
+start:
+  %known = call i1 @llvm.is.constant.i32(i32 %a)
+  ret i1 %known
+}
+; CHECK-LABEL: define i1 @is_constant(i32 %a) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   ret i1 false
+; CHECK-NEXT: }

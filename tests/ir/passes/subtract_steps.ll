@@ -406,3 +406,210 @@ exit:
 
 declare void @panic()
 declare i64 @llvm.usub.sat.i64(i64, i64)
+
+; The step is 32. No other check is left, so the loop keeps its counter.
+define void @warp(ptr %to, i64 %start, i64 %end) {
+start:
+  %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start)
+  %quotient = lshr i64 %length, 5
+  %rest = and i64 %length, 31
+  %differs = icmp ne i64 %rest, 0
+  %one = zext i1 %differs to i64
+  %count = add i64 %quotient, %one
+  %some = icmp ugt i64 %end, %start
+  br i1 %some, label %loop, label %exit
+loop:
+  %left = phi i64 [ %next, %pass ], [ %count, %start ]
+  %i = phi i64 [ %sum, %pass ], [ %start, %start ]
+  %below = icmp ult i64 %i, %end
+  br i1 %below, label %pass, label %panic
+pass:
+  %sum = add i64 %i, 32
+  %next = add i64 %left, -1
+  %address = getelementptr inbounds i32, ptr %to, i64 %i
+  store i32 0, ptr %address, align 4
+  %done = icmp eq i64 %next, 0
+  br i1 %done, label %exit, label %loop
+panic:
+  call void @panic()
+  unreachable
+exit:
+  ret void
+}
+; CHECK-LABEL: define void @warp(ptr %to, i64 %start.1, i64 %end) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start.1)
+; CHECK-NEXT:   %quotient = lshr i64 %length, 5
+; CHECK-NEXT:   %rest = and i64 %length, 31
+; CHECK-NEXT:   %differs = icmp ne i64 %rest, 0
+; CHECK-NEXT:   %one = zext i1 %differs to i64
+; CHECK-NEXT:   %count = add i64 %quotient, %one
+; CHECK-NEXT:   %some = icmp ugt i64 %end, %start.1
+; CHECK-NEXT:   br i1 %some, label %loop, label %exit
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %left = phi i64 [ %next, %pass ], [ %count, %start ]
+; CHECK-NEXT:   %i = phi i64 [ %sum, %pass ], [ %start.1, %start ]
+; CHECK-NEXT:   %below = icmp ult i64 %i, %end
+; CHECK-NEXT:   br label %pass
+; CHECK-NEXT: pass:
+; CHECK-NEXT:   %sum = add i64 %i, 32
+; CHECK-NEXT:   %next = add i64 %left, -1
+; CHECK-NEXT:   %address = getelementptr inbounds i32, ptr %to, i64 %i
+; CHECK-NEXT:   store i32 0, ptr %address, align 4
+; CHECK-NEXT:   %done = icmp eq i64 %next, 0
+; CHECK-NEXT:   br i1 %done, label %exit, label %loop
+; CHECK-NEXT: exit:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
+; Another check.
+define void @warp_checked(ptr %to, i64 %start, i64 %end, i64 %len) {
+start:
+  %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start)
+  %quotient = lshr i64 %length, 5
+  %rest = and i64 %length, 31
+  %differs = icmp ne i64 %rest, 0
+  %one = zext i1 %differs to i64
+  %count = add i64 %quotient, %one
+  %some = icmp ugt i64 %end, %start
+  br i1 %some, label %loop, label %exit
+loop:
+  %left = phi i64 [ %next, %pass ], [ %count, %start ]
+  %i = phi i64 [ %sum, %pass ], [ %start, %start ]
+  %below = icmp ult i64 %i, %len
+  br i1 %below, label %pass, label %panic
+pass:
+  %sum = add i64 %i, 32
+  %next = add i64 %left, -1
+  %address = getelementptr inbounds i32, ptr %to, i64 %i
+  store i32 0, ptr %address, align 4
+  %done = icmp eq i64 %next, 0
+  br i1 %done, label %exit, label %loop
+panic:
+  call void @panic()
+  unreachable
+exit:
+  ret void
+}
+; CHECK-LABEL: define void @warp_checked(ptr %to, i64 %start.1, i64 %end, i64 %len) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start.1)
+; CHECK-NEXT:   %quotient = lshr i64 %length, 5
+; CHECK-NEXT:   %rest = and i64 %length, 31
+; CHECK-NEXT:   %differs = icmp ne i64 %rest, 0
+; CHECK-NEXT:   %one = zext i1 %differs to i64
+; CHECK-NEXT:   %count = add i64 %quotient, %one
+; CHECK-NEXT:   %some = icmp ugt i64 %end, %start.1
+; CHECK-NEXT:   %0 = icmp uge i64 %end, 32
+; CHECK-NEXT:   %1 = sub i64 %end, 32
+; CHECK-NEXT:   %2 = select i1 %0, i64 %1, i64 0
+; CHECK-NEXT:   br i1 %some, label %loop, label %exit
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %left = phi i64 [ %next, %pass ], [ 0, %start ]
+; CHECK-NEXT:   %i = phi i64 [ %sum, %pass ], [ %start.1, %start ]
+; CHECK-NEXT:   %below = icmp ult i64 %i, %len
+; CHECK-NEXT:   br i1 %below, label %pass, label %panic
+; CHECK-NEXT: pass:
+; CHECK-NEXT:   %sum = add i64 %i, 32
+; CHECK-NEXT:   %next = add i64 %left, -1
+; CHECK-NEXT:   %address = getelementptr inbounds i32, ptr %to, i64 %i
+; CHECK-NEXT:   store i32 0, ptr %address, align 4
+; CHECK-NEXT:   %done = icmp uge i64 %i, %2
+; CHECK-NEXT:   br i1 %done, label %exit, label %loop
+; CHECK-NEXT: panic:
+; CHECK-NEXT:   call void @panic()
+; CHECK-NEXT:   unreachable
+; CHECK-NEXT: exit:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
+; The mask is not that of the shift, and the guard not that of the range.
+define void @other_rest(ptr %to, i64 %start, i64 %end, i64 %len) {
+start:
+  %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start)
+  %quotient = lshr i64 %length, 5
+  %rest = and i64 %length, 15
+  %differs = icmp ne i64 %rest, 0
+  %one = zext i1 %differs to i64
+  %count = add i64 %quotient, %one
+  %some = icmp ugt i64 %end, %start
+  br i1 %some, label %loop, label %exit
+loop:
+  %left = phi i64 [ %next, %loop ], [ %count, %start ]
+  %i = phi i64 [ %sum, %loop ], [ %start, %start ]
+  %sum = add i64 %i, 32
+  %next = add i64 %left, -1
+  %below = icmp ult i64 %i, %end
+  store volatile i1 %below, ptr %to, align 1
+  %done = icmp eq i64 %next, 0
+  br i1 %done, label %exit, label %loop
+exit:
+  ret void
+}
+; CHECK-LABEL: define void @other_rest(ptr %to, i64 %start.1, i64 %end, i64 %len) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start.1)
+; CHECK-NEXT:   %quotient = lshr i64 %length, 5
+; CHECK-NEXT:   %rest = and i64 %length, 15
+; CHECK-NEXT:   %differs = icmp ne i64 %rest, 0
+; CHECK-NEXT:   %one = zext i1 %differs to i64
+; CHECK-NEXT:   %count = add i64 %quotient, %one
+; CHECK-NEXT:   %some = icmp ugt i64 %end, %start.1
+; CHECK-NEXT:   br i1 %some, label %loop, label %exit
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %left = phi i64 [ %next, %loop ], [ %count, %start ]
+; CHECK-NEXT:   %i = phi i64 [ %sum, %loop ], [ %start.1, %start ]
+; CHECK-NEXT:   %sum = add i64 %i, 32
+; CHECK-NEXT:   %next = add i64 %left, -1
+; CHECK-NEXT:   %below = icmp ult i64 %i, %end
+; CHECK-NEXT:   store volatile i1 %below, ptr %to, align 1
+; CHECK-NEXT:   %done = icmp eq i64 %next, 0
+; CHECK-NEXT:   br i1 %done, label %exit, label %loop
+; CHECK-NEXT: exit:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
+define void @other_guard(ptr %to, i64 %start, i64 %end, i64 %len) {
+start:
+  %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start)
+  %quotient = lshr i64 %length, 5
+  %rest = and i64 %length, 31
+  %differs = icmp ne i64 %rest, 0
+  %one = zext i1 %differs to i64
+  %count = add i64 %quotient, %one
+  %some = icmp ugt i64 %len, %start
+  br i1 %some, label %loop, label %exit
+loop:
+  %left = phi i64 [ %next, %loop ], [ %count, %start ]
+  %i = phi i64 [ %sum, %loop ], [ %start, %start ]
+  %sum = add i64 %i, 32
+  %next = add i64 %left, -1
+  %below = icmp ult i64 %i, %end
+  store volatile i1 %below, ptr %to, align 1
+  %done = icmp eq i64 %next, 0
+  br i1 %done, label %exit, label %loop
+exit:
+  ret void
+}
+; CHECK-LABEL: define void @other_guard(ptr %to, i64 %start.1, i64 %end, i64 %len) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %length = call i64 @llvm.usub.sat.i64(i64 %end, i64 %start.1)
+; CHECK-NEXT:   %quotient = lshr i64 %length, 5
+; CHECK-NEXT:   %rest = and i64 %length, 31
+; CHECK-NEXT:   %differs = icmp ne i64 %rest, 0
+; CHECK-NEXT:   %one = zext i1 %differs to i64
+; CHECK-NEXT:   %count = add i64 %quotient, %one
+; CHECK-NEXT:   %some = icmp ugt i64 %len, %start.1
+; CHECK-NEXT:   br i1 %some, label %loop, label %exit
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %left = phi i64 [ %next, %loop ], [ %count, %start ]
+; CHECK-NEXT:   %i = phi i64 [ %sum, %loop ], [ %start.1, %start ]
+; CHECK-NEXT:   %sum = add i64 %i, 32
+; CHECK-NEXT:   %next = add i64 %left, -1
+; CHECK-NEXT:   %below = icmp ult i64 %i, %end
+; CHECK-NEXT:   store volatile i1 %below, ptr %to, align 1
+; CHECK-NEXT:   %done = icmp eq i64 %next, 0
+; CHECK-NEXT:   br i1 %done, label %exit, label %loop
+; CHECK-NEXT: exit:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
