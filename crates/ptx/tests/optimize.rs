@@ -2461,12 +2461,12 @@ fn elements_of_a_vector_are_not_loaded_again() {
 #[test]
 fn loops_to_a_variable_count_down() {
     // A sum over elements at distances of `%s`. `latch` ends the loop.
-    let text = |latch: &str, body: &str| {
+    let text_with = |before: &str, latch: &str, body: &str| {
         optimized(&format!(
-            ".reg .b64 %a, %n, %k, %i; .reg .b32 %s, %v, %m, %j; .reg .pred %p<4>;
+            ".reg .b64 %a, %n, %k, %i, %last, %left; .reg .b32 %s, %v, %m, %j; .reg .pred %p<4>;
              ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
              ld.param.u64 %n, [k_param_1]; ld.param.u32 %m, [k_param_3];
-             mov.u32 %s, 0; mov.u64 %k, 3; mov.u32 %j, 5;
+             mov.u32 %s, 0; mov.u64 %k, 3; mov.u32 %j, 5; {before}
              setp.le.u64 %p0, %n, 3; @%p0 bra $end;
              $loop:
              shl.b64 %i, %k, 3; add.s64 %i, %a, %i; {body}
@@ -2474,6 +2474,7 @@ fn loops_to_a_variable_count_down() {
              $end: st.global.u32 [%a], %s; ret;"
         ))
     };
+    let text = |latch: &str, body: &str| text_with("", latch, body);
     let load = "ld.global.u32 %v, [%i];";
     let counts = |latch: &str, body: &str| {
         let text = text(latch, body);
@@ -2489,6 +2490,22 @@ fn loops_to_a_variable_count_down() {
     assert!(rest.contains("setp.ne.s64 %p1, %x3, 0;"), "{down}");
     let narrow = "add.s64 %k, %k, 1; add.s32 %j, %j, 1; setp.eq.s32 %p1, %m, %j; @!%p1 bra $loop;";
     assert!(counts(narrow, load));
+    // The counter is too close to the bound for another step.
+    let last = "setp.gt.u64 %p3, %n, 31; add.s64 %last, %n, -32; selp.b64 %last, %last, 0, %p3;";
+    let steps = |last: &str| {
+        text_with(
+            last,
+            "setp.lt.u64 %p1, %k, %last; add.s64 %k, %k, 32; @%p1 bra $loop;",
+            load,
+        )
+        .contains("shr.u64 %x")
+    };
+    assert!(steps(
+        &last
+            .replace("%last, %n", "%left, %n")
+            .replace("%last, 0", "%left, 0")
+    ));
+    assert!(!steps("sub.s64 %last, %n, 32;"));
     // Another step, another relation, a bound that changes, a second exit, nothing to load.
     let changes = "add.s64 %n, %n, 2; add.s64 %k, %k, 1; setp.ne.s64 %p1, %k, %n; @%p1 bra $loop;";
     for latch in [
@@ -3442,6 +3459,25 @@ fn loads_start_before_divisions_of_their_block() {
     // The division waits for the same cache line.
     assert_eq!(body("", "ld.global.f32 %f3, [%rd1+4];"), 1);
     assert_eq!(body("", "ld.global.f32 %f3, [%rd1+128];"), 2);
+    // So does a block before.
+    let before = |offset: u32| {
+        let text = optimized(&format!(
+            ".reg .b32 %r<3>; .reg .f32 %f<5>; .reg .b64 %rd<4>; .reg .pred %p<2>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.global.f32 %f1, [%rd1];
+            setp.gt.f32 %p1, %f1, 0f00000000;
+            @%p1 bra $end;
+            sqrt.rn.f32 %f2, %f1;
+            ld.global.f32 %f3, [%rd1+{offset}];
+            add.f32 %f4, %f2, %f3;
+            st.global.f32 [%rd1], %f4;
+            $end: ret;"
+        ));
+        let (first, _) = text.split_once("sqrt.rn").unwrap();
+        first.matches("ld.global").count()
+    };
+    assert_eq!(before(4), 1);
+    assert_eq!(before(128), 2);
 }
 
 #[test]
@@ -4429,6 +4465,18 @@ fn neighboring_accesses_become_vectors() {
     let crossed = "add.s64 %own, %out, %d6;
         ld.global.nc.u32 %w0, [%at+8]; st.global.u32 [%own], %w0; ld.global.nc.u32 %w1, [%at];
         st.global.u32 [%own+4], %w1; ld.global.nc.u32 %w0, [%at+4]; st.global.u32 [%own+12], %w0;";
+    let text = entry(16, crossed);
+    assert_eq!(text.matches(".v2.").count(), 1, "{text}");
+    // Each element is changed before the next one is loaded.
+    let changed = "add.s64 %own, %out, %d6;
+        ld.global.u32 %w0, [%own]; xor.b32 %w1, %w0, 5; st.global.u32 [%own], %w1;
+        ld.global.u32 %w2, [%own+4]; xor.b32 %w3, %w2, 6; st.global.u32 [%own+4], %w3;";
+    let text = entry(16, changed);
+    assert!(text.contains("ld.global.v2.b32") && text.contains("st.global.v2.b32"));
+    // Either the loads move before the second store, or the first store behind them.
+    let crossed = "add.s64 %own, %out, %d6; ld.global.nc.u32 %w0, [%at]; st.global.u32 [%own], %w0;
+        ld.global.u32 %w1, [%own+4]; st.global.u32 [%own+4], %w0; ld.global.u32 %w2, [%own];
+        add.s32 %w1, %w1, %w2; st.global.u32 [%own+8], %w1;";
     let text = entry(16, crossed);
     assert_eq!(text.matches(".v2.").count(), 1, "{text}");
     // The address of these depends on numbers that need not be multiples.
