@@ -88,6 +88,8 @@ pub mod prelude;
 pub mod random;
 pub mod scope;
 #[doc(hidden)]
+pub mod search;
+#[doc(hidden)]
 pub mod session;
 pub mod shared;
 pub mod texture;

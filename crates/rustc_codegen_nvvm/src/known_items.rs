@@ -10,6 +10,7 @@
 //! allocator come from `rustc_ast::expand::allocator`.
 
 use rustc_attr_ir::LangItem;
+use rustc_hir::def::DefKind;
 use rustc_hir::definitions::DefPathData;
 use rustc_middle::ty::{self, Instance, Ty, TyCtxt};
 use rustc_span::def_id::{CrateNum, DefId};
@@ -73,6 +74,19 @@ pub(crate) const REPLACED: &[(Known, &str)] = &[
         "__cuda_std_resume_unwind",
     ),
 ];
+
+/// The method of slices in [`SLICES`] that the program may replace where [`PARTITION_POINT`] calls it.
+const SEARCH: &str = "binary_search_by";
+
+/// The method of slices in [`SLICES`] of which a closure compares the elements.
+const PARTITION_POINT: &str = "partition_point";
+
+/// The module of slices.
+const SLICES: &str = "core::slice";
+
+/// The crate and the module of the function that replaces [`SEARCH`]. It is generic, so it has no
+/// symbol.
+const SEARCHES: [&str; 2] = ["cuda_std", "search"];
 
 /// The modules that format and parse text.
 const FORMATTING: &[&str] = &[
@@ -140,6 +154,44 @@ pub(crate) fn replacement(tcx: TyCtxt<'_>, def_id: DefId) -> Option<&'static str
     Some(symbol)
 }
 
+/// Returns whether an instance is the binary search of `slice::partition_point`.
+pub(crate) fn is_partition_search<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
+    let compares = |ty: Ty<'tcx>| {
+        let ty::Closure(closure, _) = ty.kind() else {
+            return false;
+        };
+        tcx.opt_parent(*closure)
+            .is_some_and(|parent| is_slice_method(tcx, parent, PARTITION_POINT))
+    };
+    is_slice_method(tcx, instance.def_id(), SEARCH) && instance.args.types().any(compares)
+}
+
+/// Returns whether a function is a method of slices with this name.
+fn is_slice_method(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> bool {
+    let is_named = || tcx.opt_item_name(def_id).is_some_and(|own| own.as_str() == name);
+    !def_id.is_local()
+        && tcx.def_kind(def_id) == DefKind::AssocFn
+        && is_named()
+        && module_path(tcx, def_id) == SLICES
+        && tcx.inherent_impl_of_assoc(def_id).is_some_and(|implementation| {
+            let of = tcx.type_of(implementation).instantiate_identity();
+            of.skip_norm_wip().is_slice()
+        })
+}
+
+/// Returns the function that replaces the binary search of `slice::partition_point`, if the program
+/// uses `cuda_std`.
+pub(crate) fn partition_search(tcx: TyCtxt<'_>) -> Option<DefId> {
+    let [krate, module] = SEARCHES;
+    let krate = (tcx.crates(()).iter()).find(|&&it| tcx.crate_name(it).as_str() == krate)?;
+    let child = |of: DefId, name: &str| {
+        let children = tcx.module_children(of).iter();
+        let mut found = children.filter(|child| child.ident.as_str() == name);
+        found.find_map(|child| child.res.opt_def_id())
+    };
+    child(child(krate.as_def_id(), module)?, SEARCH)
+}
+
 /// Returns whether a function formats or parses text: the standard library's own code, and every
 /// implementation of its formatting traits.
 pub(crate) fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
@@ -195,7 +247,6 @@ fn is_within(path: &str, module: &str) -> bool {
 mod tests {
     use super::*;
     use rustc_driver::{Callbacks, Compilation, compiler_entrypoint};
-    use rustc_hir::def::DefKind;
     use rustc_interface::interface::Compiler;
     use rustc_span::def_id::DefIndex;
     use std::collections::HashMap;

@@ -5,7 +5,7 @@
 //! [`known_items::REPLACED`] is replaced if a crate of the program defines the symbol of its
 //! replacement; otherwise core's is used.
 
-use rustc_middle::ty::{Instance, InstanceKind};
+use rustc_middle::ty::{GenericArgs, GenericParamDefKind, Instance, InstanceKind, TyCtxt};
 use rustc_span::Symbol;
 
 use crate::context::CodegenCx;
@@ -18,6 +18,9 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
     let InstanceKind::Item(def_id) = instance.def else {
         return None;
     };
+    if known_items::is_partition_search(tcx, instance) {
+        return partition_search(tcx, instance);
+    }
     if def_id.is_local()
         || !known_items::is_replaced_instance(tcx, instance)
         || !tcx.def_kind(def_id).is_fn_like()
@@ -35,4 +38,16 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
         "`#[track_caller]` of {symbol}"
     );
     Some(replacement)
+}
+
+/// Returns the replacement of the binary search of `slice::partition_point`: see
+/// `cuda_std::search`.
+fn partition_search<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> Option<Instance<'tcx>> {
+    let definition = known_items::partition_search(tcx)?;
+    let mut types = instance.args.types();
+    let args = GenericArgs::for_item(tcx, definition, |param, _| match param.kind {
+        GenericParamDefKind::Lifetime => tcx.lifetimes.re_erased.into(),
+        _ => types.next().map_or(tcx.types.unit.into(), Into::into),
+    });
+    Some(Instance::new_raw(definition, args))
 }

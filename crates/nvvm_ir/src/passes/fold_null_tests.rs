@@ -2,17 +2,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::inst::{InstKind, IntPred};
+use crate::inst::{CastOp, InstKind, IntPred};
 use crate::module::{Linkage, Module};
 use crate::types::AddrSpace;
-use crate::value::{Const, Func, Value};
+use crate::value::{Const, Func, Value, ValueKind};
 
-/// Folds comparisons of the generic address of a static with null.
+/// Folds comparisons with null of generic addresses in statics and in memory that a parameter which
+/// is not null points to.
 ///
 /// No static is at the generic address 0. LLVM assumes that only of globals in address space 0, and
 /// statics are in other address spaces. Such a comparison remains of an `Option` of a reference,
 /// for example of `next` of an iterator over chunks of a constant. In a loop over a slice in shared
 /// memory, the address is a phi, and the test would be a second exit that prevents unrolling.
+///
+/// `slice.iter().enumerate().min_by_key(…)` carries the address of the smallest element through the
+/// loop as an integer, and uses it only to test whether there is one.
 pub fn fold_null_tests(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -42,7 +46,7 @@ pub fn fold_null_tests(module: &mut Module) {
     }
 }
 
-/// Returns the result of an instruction that compares a generic address in a static with null.
+/// Returns the result of an instruction that compares an address that is not null with null.
 fn null_test(module: &Module, inst: Value) -> Option<bool> {
     let &InstKind::ICmp { pred, lhs, rhs } = &module.inst(inst)?.kind else {
         return None;
@@ -53,8 +57,10 @@ fn null_test(module: &Module, inst: Value) -> Option<bool> {
         _ => return None,
     };
     let is_null = |value| {
-        module.types.addr_space(module.ty(value)) == Some(AddrSpace::Generic)
-            && matches!(module.as_const(value), Some(Const::Zero))
+        let ty = module.ty(value);
+        let is_address = module.types.addr_space(ty) == Some(AddrSpace::Generic)
+            || module.types.int_bits(ty) == Some(64);
+        is_address && matches!(module.as_const(value), Some(Const::Zero | Const::Int(0)))
     };
     let compared = match (is_null(lhs), is_null(rhs)) {
         (false, true) => lhs,
@@ -64,8 +70,8 @@ fn null_test(module: &Module, inst: Value) -> Option<bool> {
     is_derived(module, compared).then_some(result)
 }
 
-/// Returns whether a value is derived from addresses in statics by operations whose results are not
-/// null if their operands are not.
+/// Returns whether a value is derived from addresses in statics, and from parameters that are not
+/// null, by operations whose results are not null if their operands are not.
 fn is_derived(module: &Module, value: Value) -> bool {
     // A phi of a loop is not null if it is not null in the first iteration.
     let mut seen = HashSet::from([value]);
@@ -83,16 +89,33 @@ fn is_derived(module: &Module, value: Value) -> bool {
                 inbounds: true,
                 ..
             }) => derive(*base),
+            Some(InstKind::Cast {
+                op: CastOp::PtrToInt,
+                value: pointer,
+            }) if module.types.int_bits(module.ty(value)) == Some(64) => derive(*pointer),
+            Some(InstKind::Cast {
+                op: CastOp::Bitcast,
+                value,
+            }) => derive(*value),
             Some(InstKind::Phi(incoming)) => incoming.iter().for_each(|&(from, _)| derive(from)),
             Some(InstKind::Select {
                 then, otherwise, ..
             }) => [*then, *otherwise].into_iter().for_each(derive),
             Some(_) => return false,
-            None if !is_in_static(module, value) => return false,
-            None => {}
+            None if is_in_static(module, value) || is_nonnull(module, value) => {}
+            None => return false,
         }
     }
     true
+}
+
+/// Returns whether a value is a parameter that is not null.
+fn is_nonnull(module: &Module, value: Value) -> bool {
+    let ValueKind::Param(func, index) = module.value(value).kind else {
+        return false;
+    };
+    let attrs = module.func(func).param_attrs.get(index as usize);
+    attrs.is_some_and(|attrs| attrs.nonnull)
 }
 
 /// Returns whether a value is an address in a static, or one past its end.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use crate::builder::Builder;
 use crate::flow::Flow;
 use crate::inst::{BinOp, InstKind, IntPred};
@@ -11,10 +12,14 @@ use crate::value::{Block, Func, Value};
 /// The maximum number of instructions that the default computes, and of values that it passes on.
 const SMALL: usize = 4;
 
-/// The maximum number of cases that become selects.
+/// The maximum number of cases that become selects, if the others remain.
 const CASES: usize = 2;
 
-/// Replaces cases of a switch that only skip the computation of the default with selects.
+/// The maximum number of cases and of values of a switch that becomes selects as a whole.
+const ALL: usize = 6;
+
+/// Replaces cases of a switch that only skip the computation of the default with selects, and a switch
+/// that only chooses values, such as `match byte { b'(' | b'[' => 1, b')' | b']' => -1, _ => 0 }`.
 ///
 /// In `match byte { b',' => break, b'-' => negative = true, digit => value = 10 * value + digit }`,
 /// the second case and the default continue at the same block. libnvvm lowers the switch to branches
@@ -23,6 +28,7 @@ const CASES: usize = 2;
 pub fn select_cases(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
+        replace_choices(module, func);
         let blocks = module.func(func).blocks.clone();
         let switches: Vec<Switch> = blocks
             .iter()
@@ -132,6 +138,151 @@ impl Switch {
         {
             cases.retain(|(_, to)| *to != self.join);
         }
+    }
+}
+
+/// Replaces switches of a function that only choose values.
+fn replace_choices(module: &mut Module, func: Func) {
+    let blocks = module.func(func).blocks.clone();
+    let choices: Vec<Choice> = (blocks.iter())
+        .filter_map(|&block| Choice::at(module, block))
+        .collect();
+    if choices.is_empty() {
+        return;
+    }
+    for choice in choices {
+        choice.apply(module);
+    }
+    remove_unreachable_blocks_of(module, func);
+}
+
+/// A block that ends in a switch whose targets only choose values for phis.
+struct Choice {
+    block: Block,
+    value: Value,
+    /// Where all targets continue.
+    join: Block,
+    /// The phis, each with its values: the first one if no case applies, the others for each case.
+    phis: Vec<(Value, Vec<Value>)>,
+    /// The constants of the cases.
+    cases: Vec<u128>,
+}
+
+impl Choice {
+    /// Returns the switch at the end of a block, if all its targets are empty and continue at the
+    /// same block.
+    fn at(module: &Module, block: Block) -> Option<Choice> {
+        let InstKind::Switch {
+            value,
+            default,
+            cases,
+        } = &module.inst(module.terminator(block)?)?.kind
+        else {
+            return None;
+        };
+        let ends_in = |target: Block| match module.block(target).insts[..] {
+            [end] => Some(&module.inst(end)?.kind),
+            _ => None,
+        };
+        // The default of an exhaustive `match` is unreachable: any of the cases may be the default.
+        let default = match ends_in(*default) {
+            Some(InstKind::Unreachable) => cases.first()?.1,
+            _ => *default,
+        };
+        // The block where a target continues, and the predecessor for which its phis have values.
+        let edge = |target: Block| match ends_in(target) {
+            Some(&InstKind::Br(to)) if target != block => (to, target),
+            _ => (target, block),
+        };
+        let (mut join, from) = edge(default);
+        if cases.iter().any(|&(_, target)| edge(target).0 != join) {
+            // One of the targets is the join, and consists of a branch itself.
+            join = default;
+        }
+        let from = if join == default { block } else { from };
+        let source = |target: Block| {
+            if target == join {
+                return Some(block);
+            }
+            (edge(target) == (join, target)).then_some(target)
+        };
+        let mut sources = vec![from];
+        for &(_, target) in cases {
+            sources.push(source(target)?);
+        }
+        let mut phis = Vec::new();
+        for &inst in &module.block(join).insts {
+            let Some(InstKind::Phi(incoming)) = module.inst(inst).map(|data| &data.kind) else {
+                break;
+            };
+            let value_from = |source: &Block| {
+                let found = incoming.iter().find(|(_, from)| from == source);
+                found.map(|&(value, _)| value)
+            };
+            let values: Option<Vec<Value>> = sources.iter().map(value_from).collect();
+            phis.push((inst, values?));
+        }
+        // Cases with the values of the default need no selects.
+        let is_needed = |index: usize| {
+            let differs = |values: &[Value]| values[index + 1] != values[0];
+            phis.iter().any(|(_, values)| differs(values))
+        };
+        let needed: Vec<usize> = (0..cases.len()).filter(|&index| is_needed(index)).collect();
+        let is_small = phis.len() <= SMALL && needed.len() <= ALL && !phis.is_empty();
+        (is_small && join != block).then(|| Choice {
+            block,
+            value: *value,
+            join,
+            phis: (phis.iter())
+                .map(|(phi, values)| {
+                    let needed = needed.iter().map(|&index| values[index + 1]);
+                    (*phi, [values[0]].into_iter().chain(needed).collect())
+                })
+                .collect(),
+            cases: needed.iter().map(|&index| cases[index].0).collect(),
+        })
+    }
+
+    fn apply(self, module: &mut Module) {
+        let Some(switch) = module.block_mut(self.block).insts.pop() else {
+            return;
+        };
+        let loc = module.inst(switch).and_then(|data| data.loc);
+        let ty = module.ty(self.value);
+        let mut is_case = Vec::new();
+        for case in self.cases {
+            let case = module.const_int(ty, case);
+            is_case.push(Builder::at(module, self.block, loc).icmp(IntPred::Eq, self.value, case));
+        }
+        module.retain_incoming(self.join, |from| from != self.block);
+        for (phi, values) in self.phis {
+            let [default, values @ ..] = &values[..] else {
+                continue;
+            };
+            let mut chosen = *default;
+            for (index, &value) in values.iter().enumerate() {
+                if value == *default || values[..index].contains(&value) {
+                    continue;
+                }
+                // The cases with this value.
+                let mut any = None;
+                for (&is_case, _) in is_case.iter().zip(values).filter(|&(_, of)| *of == value) {
+                    any = Some(match any {
+                        Some(before) => {
+                            Builder::at(module, self.block, loc).bin(BinOp::Or, before, is_case)
+                        }
+                        None => is_case,
+                    });
+                }
+                if let Some(any) = any {
+                    chosen = Builder::at(module, self.block, loc).select(any, value, chosen);
+                }
+            }
+            if let Some(InstKind::Phi(incoming)) = module.inst_mut(phi).map(|it| &mut it.kind) {
+                incoming.push((chosen, self.block));
+            }
+        }
+        Builder::at(module, self.block, loc).br(self.join);
     }
 }
 

@@ -6,7 +6,8 @@
 //! unroll a loop with such a division, so that each iteration waits for its own loads.
 //!
 //! [`unroll`] runs several iterations of such a loop at once if their loads do not depend on the
-//! results of divisions, and [`start_loads`] moves the loads of a block before its divisions.
+//! results of divisions, and [`start_loads`] moves the loads of a block before its divisions. It also
+//! moves them before exchanges between lanes, across which ptxas moves none either.
 
 use crate::hash::{HashMap, HashSet};
 
@@ -37,6 +38,9 @@ const WORDS: usize = 16;
 /// The size of a cache line in bytes. The registers of further loads from the same line are better
 /// used otherwise.
 const LINE: u64 = 128;
+
+/// Exchanges between the lanes of a warp.
+const AMONG_LANES: &[&str] = &["match", "redux", "shfl", "vote"];
 
 /// Returns whether ptxas expands an instruction to a branch to a slow path.
 pub(super) fn is_division(it: &Instruction<'_>) -> bool {
@@ -262,7 +266,14 @@ fn renamed<'a>(
     Some(result)
 }
 
-/// Moves loads before the divisions that precede them, except in cold blocks. Returns how many.
+/// Returns whether ptxas moves no load across an instruction: a division, or an exchange between
+/// lanes, which ptxas expands to a branch for warps whose threads are not together.
+fn holds_loads(it: &Instruction<'_>) -> bool {
+    is_division(it) || AMONG_LANES.contains(&it.opcode)
+}
+
+/// Moves loads before the divisions and the exchanges that precede them, except in cold blocks.
+/// Returns how many.
 pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
     let shape = graph.shape();
     let dominators = dominators(graph);
@@ -272,23 +283,24 @@ pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
             continue;
         }
         let mut at = 0;
-        while let Some(place) = next_division(graph, id, at) {
+        while let Some(place) = next_barrier(graph, id, at) {
             let before = dominators.strict_dominators(id).into_iter().flatten();
             let near = lines(graph, before, id, place);
             let moved = start_before(graph, id, place, near, &shape.predecessors);
             count += moved;
-            at = next_division(graph, id, at).map_or(usize::MAX, |place| place + 1);
+            at = next_barrier(graph, id, at).map_or(usize::MAX, |place| place + 1);
         }
     }
     count
 }
 
-/// Returns the position of the first division of a block at or after a position.
-fn next_division(graph: &Graph<'_>, id: Id, at: usize) -> Option<usize> {
+/// Returns the position of the first instruction at or after a position of a block across which ptxas
+/// moves no load.
+fn next_barrier(graph: &Graph<'_>, id: Id, at: usize) -> Option<usize> {
     let body = graph.blocks[id].body.get(at..)?;
     let found = body
         .iter()
-        .position(|statement| matches!(statement, Statement::Instruction(it) if is_division(it)));
+        .position(|statement| matches!(statement, Statement::Instruction(it) if holds_loads(it)));
     Some(at + found?)
 }
 
@@ -309,7 +321,7 @@ fn lines<'a>(
     near
 }
 
-/// Moves loads from other cache lines than `near` before the division at a position of a block, from
+/// Moves loads from other cache lines than `near` before the instruction at a position of a block, from
 /// the rest of the block and the blocks that only follow it. Returns how many.
 fn start_before<'a>(
     graph: &mut Graph<'a>,
@@ -318,13 +330,15 @@ fn start_before<'a>(
     near: Lines<'a>,
     predecessors: &[Vec<Id>],
 ) -> usize {
-    // The instructions from the division on, and where they are.
+    // The instructions from that one on, and where they are.
     let mut row: Vec<(Id, usize, &Instruction<'a>)> = Vec::new();
     let (mut block, mut skip, mut seen) = (id, place, vec![id]);
     'row: loop {
         for (index, statement) in graph.blocks[block].body.iter().enumerate().skip(skip) {
             match statement {
-                Statement::Instruction(it) if it.guard.is_none() && can_be_copied(it) => {
+                Statement::Instruction(it)
+                    if it.guard.is_none() && (can_be_copied(it) || holds_loads(it)) =>
+                {
                     row.push((block, index, it));
                 }
                 Statement::Loc(_) | Statement::Label(_) => {}

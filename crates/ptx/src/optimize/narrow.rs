@@ -833,6 +833,8 @@ pub(super) struct Facts<'a> {
     divisions: HashMap<&'a str, Division<'a>>,
     /// The registers that are the sum of another register and a number.
     sums: HashMap<&'a str, (&'a str, i64)>,
+    /// The registers of 64 bits that are the sum of two others, which may wrap around.
+    totals: HashMap<&'a str, [&'a str; 2]>,
     /// The registers that are the minimum of two others, neither of which is negative.
     minima: HashMap<&'a str, [&'a str; 2]>,
     /// The registers that have the bits of two others, so the sign of either.
@@ -864,6 +866,8 @@ enum Part<'a> {
     /// The register without the remainder.
     Multiple(&'a str, u32),
     Opposite(&'a str),
+    /// The register with all bits inverted, `-1 - register`.
+    Complement(&'a str),
 }
 
 impl<'a> Part<'a> {
@@ -875,7 +879,8 @@ impl<'a> Part<'a> {
             | Part::Excess(of, _)
             | Part::Rounded(of, _)
             | Part::Multiple(of, _)
-            | Part::Opposite(of) => of,
+            | Part::Opposite(of)
+            | Part::Complement(of) => of,
         }
     }
 }
@@ -910,6 +915,7 @@ impl<'a> Facts<'a> {
             parts: HashMap::default(),
             divisions: HashMap::default(),
             sums: HashMap::default(),
+            totals: HashMap::default(),
             minima: HashMap::default(),
             unions: HashMap::default(),
             ordered: HashMap::default(),
@@ -1004,6 +1010,7 @@ impl<'a> Facts<'a> {
                 }
             }
             ("neg", ["s64"], [_, Operand::Name(of)]) => Some(Part::Opposite(of)),
+            ("not", ["b64"], [_, Operand::Name(of)]) => Some(Part::Complement(of)),
             ("add", ["u64" | "s64"], [_, Operand::Name(a), Operand::Name(b)]) => {
                 match (*self.parts.get(a)?, *self.parts.get(b)?) {
                     (Part::Quotient(of, by), Part::Excess(same, by_same))
@@ -1052,6 +1059,7 @@ impl<'a> Facts<'a> {
             Part::Rounded(_, by) if low >= 0 => Some((round(low, by), round(high, by))),
             Part::Multiple(_, by) if low >= 0 => Some((low & (-1 << by), high & (-1 << by))),
             Part::Opposite(_) => Some((high.checked_neg()?, low.checked_neg()?)),
+            Part::Complement(_) => Some((!high, !low)),
             _ => None,
         }
     }
@@ -1164,6 +1172,7 @@ impl<'a> Facts<'a> {
         self.parts.remove(name);
         self.divisions.remove(name);
         self.sums.remove(name);
+        self.totals.remove(name);
         self.minima.remove(name);
         self.unions.remove(name);
         self.zeros.remove(name);
@@ -1176,6 +1185,7 @@ impl<'a> Facts<'a> {
         self.parts.retain(|_, of| of.of() != name);
         (self.divisions).retain(|_, it| it.dividend != name && it.divisor != name);
         self.sums.retain(|_, (of, _)| *of != name);
+        self.totals.retain(|_, of| !of.contains(&name));
         self.minima.retain(|_, of| !of.contains(&name));
         self.unions.retain(|_, of| !of.contains(&name));
         self.ordered.retain(|(a, b), _| *a != name && *b != name);
@@ -1210,6 +1220,12 @@ impl<'a> Facts<'a> {
             ) if self.range(a).is_some() && range.is_some() => Some((*of, number.bits as i64)),
             _ => None,
         };
+        let total = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
+            ("add", None, ["u64" | "s64"], &[_, Operand::Name(left), Operand::Name(right)]) => {
+                Some([left, right])
+            }
+            _ => None,
+        };
         let minimum = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
             (
                 "min",
@@ -1238,6 +1254,10 @@ impl<'a> Facts<'a> {
         if let Some(union) = union.filter(|of| !of.contains(&result)) {
             union.iter().for_each(|of| self.note_use(of));
             self.unions.insert(result, union);
+        }
+        if let Some(total) = total.filter(|of| !of.contains(&result)) {
+            total.iter().for_each(|of| self.note_use(of));
+            self.totals.insert(result, total);
         }
         if let Some(minimum) = minimum.filter(|of| !of.contains(&result)) {
             minimum.iter().for_each(|of| self.note_use(of));
@@ -1425,7 +1445,14 @@ impl<'a> Facts<'a> {
             },
             ("add", [ty]) => {
                 let (a, b) = (operand(1)?, operand(2)?);
-                let sum = (a.0.checked_add(b.0)?, a.1.checked_add(b.1)?);
+                let mut sum = (a.0.checked_add(b.0)?, a.1.checked_add(b.1)?);
+                // `a - b - 1` of `b < a`.
+                let [_, left, right] = &it.operands[..] else {
+                    return None;
+                };
+                if self.is_above_complement(left, right) || self.is_above_complement(right, left) {
+                    sum.0 = sum.0.max(0);
+                }
                 if is_64(ty) { Some(sum) } else { word(sum) }
             }
             ("sub", [ty]) => {
@@ -1516,6 +1543,15 @@ impl<'a> Facts<'a> {
                 {
                     let mask = mask.bits as i64;
                     return Some((a.0 & mask, a.1 & mask));
+                }
+                // The upper bits are constant: `(len - 1) % 2^62` of a length that is not 0.
+                if let Some(Operand::Integer(mask)) = it.operands.get(2)
+                    && let Some((low, high)) = of(1)
+                    && mask.bits.wrapping_add(1).is_power_of_two()
+                    && (low ^ high) as u64 <= mask.bits
+                {
+                    let mask = mask.bits as i64;
+                    return Some((low & mask, high & mask));
                 }
                 let high = match (of(1), of(2)) {
                     (Some(a), Some(b)) => a.1.min(b.1),
@@ -1630,6 +1666,17 @@ impl<'a> Facts<'a> {
         is_part || self.ordered.contains_key(&(a, b))
     }
 
+    /// Returns whether an operand is greater than the number of which the other one is the complement.
+    fn is_above_complement(&self, a: &Operand<'a>, complement: &Operand<'a>) -> bool {
+        let Operand::Name(complement) = complement else {
+            return false;
+        };
+        match self.parts.get(self.original(complement)) {
+            Some(&Part::Complement(of)) => self.is_below(&Operand::Name(of), a),
+            _ => false,
+        }
+    }
+
     /// Returns whether a number is known to be less than another one. Neither is negative.
     fn is_below(&self, a: &Operand<'a>, b: &Operand<'a>) -> bool {
         let (Some((0.., high)), Some((low @ 0.., _))) = (self.range(a), self.range(b)) else {
@@ -1679,6 +1726,11 @@ impl<'a> Facts<'a> {
                     let own = right.map_or(0, |(own, _)| own);
                     self.learn(name, (own.max(low.saturating_add(strict)), high));
                 }
+                for operand in [&it.left, &it.right] {
+                    if let Operand::Name(name) = operand {
+                        self.learn_summands(name);
+                    }
+                }
             }
             Relation::Less | Relation::LessOrEqual => {
                 let strict = i64::from(it.relation == Relation::Less);
@@ -1720,6 +1772,28 @@ impl<'a> Facts<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Records the ranges of two numbers whose sum does not wrap around, because it is not less than
+    /// one of them: `start..start + count` within a slice.
+    fn learn_summands(&mut self, total: &'a str) {
+        let sum = Operand::Name(total);
+        let (Some(&summands), Some((0.., most))) = (self.totals.get(total), self.range(&sum)) else {
+            return;
+        };
+        let is_exact = |summand: &'a str| self.is_at_most(&Operand::Name(summand), &sum);
+        if !summands.into_iter().any(is_exact) {
+            return;
+        }
+        for summand in summands {
+            let range = match self.range(&Operand::Name(summand)) {
+                Some((low @ 0.., high)) => (low, high.min(most)),
+                _ => (0, most),
+            };
+            if range.0 <= range.1 {
+                self.learn(summand, range);
+            }
         }
     }
 
@@ -1817,6 +1891,7 @@ impl<'a> Facts<'a> {
         (self.parts).retain(|name, part| other.parts.get(name) == Some(part));
         (self.divisions).retain(|name, it| other.divisions.get(name) == Some(it));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
+        (self.totals).retain(|name, of| other.totals.get(name) == Some(of));
         (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
         (self.unions).retain(|name, of| other.unions.get(name) == Some(of));
         (self.ordered).retain(|pair, is_less| match other.ordered.get(pair) {
@@ -2383,9 +2458,12 @@ impl<'a> State<'a> {
                 to.push(instruction("add", &["s64"], operands));
                 true
             }
-            ("neg", ["s64"], [result, a]) if is_own(result) && is_word(a) && fits(result_range) => {
+            (opcode @ ("neg" | "not"), ["s64" | "b64"], [result, a])
+                if is_own(result) && is_word(a) && fits(result_range) =>
+            {
+                let ty = if *opcode == *"neg" { "s32" } else { "b32" };
                 let [a] = self.lows(graph, names, [a], to);
-                let low = graph.emit(names, to, Type::B32, "neg", &["s32"], [a]);
+                let low = graph.emit(names, to, Type::B32, opcode, &[ty], [a]);
                 self.defer(it, low);
                 true
             }

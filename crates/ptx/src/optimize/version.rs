@@ -99,7 +99,10 @@ fn version_one<'a>(
     ahead.trip = ahead.trip();
     let mut removed = HashMap::default();
     for &(id, check) in &checks {
-        if ahead.attempt(|ahead| ahead.always_passes(check)).is_some() {
+        let passes = ahead
+            .attempt(|ahead| ahead.passes_where_reached(id, check))
+            .or_else(|| ahead.attempt(|ahead| ahead.always_passes(check)));
+        if passes.is_some() {
             removed.insert(id, check.passes);
         }
     }
@@ -366,6 +369,15 @@ pub(super) struct Trip<'a> {
 pub(super) struct Range<'a> {
     pub lowest: Operand<'a>,
     pub highest: Operand<'a>,
+}
+
+/// The iterations that reach a block of a loop.
+struct Reached<'a> {
+    /// The numbers of the first and the last one, in 64 bits, unless there is none.
+    first: Operand<'a>,
+    last: Operand<'a>,
+    /// The predicates of which one holds if there is none.
+    absent: Vec<Operand<'a>>,
 }
 
 /// The block before a loop.
@@ -678,6 +690,157 @@ impl<'a> Ahead<'_, 'a> {
             Relation::Greater => self.demand("gt", "u64", &range.lowest, &limit),
             Relation::GreaterOrEqual => self.demand("ge", "u64", &range.lowest, &limit),
             Relation::Equal => return None,
+        }
+        Some(())
+    }
+
+    /// Adds the condition that a check passes in all iterations that reach it, if tests of numbers
+    /// that grow by one decide that: `if y > radius { sum -= from[y - radius - 1] }`.
+    fn passes_where_reached(&mut self, id: Id, check: Check<'a>) -> Option<()> {
+        let (set, ..) = self.each.definition(self.graph, check.register)?;
+        let compared = Comparison::of(set, !check.negated)?;
+        let compared = match self.is_invariant(&compared.left) {
+            true => compared.swapped(),
+            false => compared,
+        };
+        let Operand::Name(index) = compared.left else {
+            return None;
+        };
+        let slope = self.slope(index)?;
+        if slope.is_some_and(|slope| slope <= 0)
+            || compared.signed
+            || compared.bits != 64
+            || compared.relation != Relation::Less
+            || !self.is_invariant(&compared.right)
+        {
+            return None;
+        }
+        let reached = self.reached(id)?;
+        // Nothing is widened, so the index in any iteration is the sum of its first value and a
+        // product, both modulo 2^64.
+        let conditions = self.conditions.len();
+        self.demand_no_wrap(index, 0)?;
+        if self.conditions.len() > conditions {
+            return None;
+        }
+        let right = self.value(&compared.right, 0)?;
+        let limit = self.widened(&right, compared.bits);
+        let name = Operand::Name(index);
+        let start = self.value(&name, 0)?;
+        let slope = match slope {
+            Some(slope) => number(slope as u64),
+            None => {
+                let second = self.value(&name, 1)?;
+                let slope = self.emit64("sub", &["s64"], &second, &start);
+                self.demand("ge", "s64", &slope, &number(0));
+                slope
+            }
+        };
+        let skipped = self.emit64("mul", &["lo", "s64"], &reached.first, &slope);
+        let first = self.emit64("add", &["s64"], &start, &skipped);
+        let times = self.emit64("sub", &["s64"], &reached.last, &reached.first);
+        let by = self.product(&times, &slope);
+        let room = self.emit(Type::B64, "not", &["b64"], [first.clone()]);
+        self.demand("le", "u64", &by, &room);
+        let highest = self.emit64("add", &["s64"], &first, &by);
+        self.demand("lt", "u64", &highest, &limit);
+        // Or no iteration reaches it.
+        let mut passes = self.conditions.split_off(conditions).into_iter();
+        let first = passes.next()?;
+        let mut all = Operand::Name(first);
+        for next in passes {
+            all = self.emit(Type::Pred, "and", &["pred"], [all, Operand::Name(next)]);
+        }
+        for absent in reached.absent {
+            all = self.emit(Type::Pred, "or", &["pred"], [all, absent]);
+        }
+        let Operand::Name(all) = all else {
+            return None;
+        };
+        self.conditions.push(all);
+        Some(())
+    }
+
+    /// Returns the iterations that reach a block of the loop, if tests of numbers that grow by one
+    /// decide that.
+    fn reached(&mut self, id: Id) -> Option<Reached<'a>> {
+        let times = self.trip.clone()?.times?;
+        let mut tests = Vec::new();
+        let mut block = id;
+        while block != self.each.header {
+            let mut predecessors = self.graph.predecessors_of_one(block);
+            let (Some(from), None) = (predecessors.next(), predecessors.next()) else {
+                break;
+            };
+            drop(predecessors);
+            if let End::Branch(guard, _, to, otherwise) = self.graph.blocks[from].end
+                && to != otherwise
+                && let Some((set, ..)) = self.each.definition(self.graph, guard.register)
+                && self.is_current(set, guard.register)
+                && let Some(compared) = Comparison::of(set, (to == block) != guard.negated)
+            {
+                tests.push(compared);
+            }
+            block = from;
+        }
+        let mut reached = Reached {
+            first: number(0),
+            last: times,
+            absent: Vec::new(),
+        };
+        let mut found = false;
+        for test in tests {
+            found |= self.attempt(|ahead| ahead.restrict(&mut reached, test)).is_some();
+        }
+        if !found {
+            return None;
+        }
+        let sources = [reached.last.clone(), reached.first.clone()];
+        let absent = self.emit(Type::Pred, "setp", &["lt", "u64"], sources);
+        reached.absent.push(absent);
+        Some(reached)
+    }
+
+    /// Restricts iterations to those in which a test of a number that grows by one holds.
+    fn restrict(&mut self, reached: &mut Reached<'a>, test: Comparison<'a>) -> Option<()> {
+        let test = match self.is_invariant(&test.left) {
+            true => test.swapped(),
+            false => test,
+        };
+        let Operand::Name(left) = test.left else {
+            return None;
+        };
+        if test.signed || !self.is_invariant(&test.right) || self.slope(left)? != Some(1) {
+            return None;
+        }
+        let right = self.value(&test.right, 0)?;
+        let right = self.widened(&right, test.bits);
+        // The number in the first iteration. It does not wrap around.
+        let start = self.range(left, test.bits)?.lowest;
+        match test.relation {
+            Relation::Less | Relation::LessOrEqual => {
+                let (absent, less) = match test.relation {
+                    Relation::Less => ("ge", 1),
+                    _ => ("gt", 0),
+                };
+                let sources = [start.clone(), right.clone()];
+                let absent = self.emit(Type::Pred, "setp", &[absent, "u64"], sources);
+                reached.absent.push(absent);
+                let last = self.emit64("sub", &["s64"], &right, &start);
+                let last = self.emit64("sub", &["s64"], &last, &number(less));
+                let sources = [last, reached.last.clone()];
+                reached.last = self.emit(Type::B64, "min", &["u64"], sources);
+            }
+            Relation::Greater | Relation::GreaterOrEqual => {
+                // If the sum wraps around, the iterations are not restricted.
+                let more = u64::from(test.relation == Relation::Greater);
+                let least = self.emit64("add", &["s64"], &right, &number(more));
+                let first = self.emit64("max", &["u64"], &least, &start);
+                let first = self.emit64("sub", &["s64"], &first, &start);
+                let sources = [first, reached.first.clone()];
+                reached.first = self.emit(Type::B64, "max", &["u64"], sources);
+            }
+            Relation::Equal | Relation::NotEqual => return None,
         }
         Some(())
     }

@@ -1,0 +1,28 @@
+//! The binary search with which the compiler replaces that of `slice::partition_point`.
+
+use core::cmp::Ordering;
+
+/// Returns the number of elements before the first one that is not less, as an error.
+///
+/// The search in `core` halves the rest in each step, whatever the comparison says. At each step, all
+/// threads then read elements at a distance of multiples of a power of two, which are in one bank of
+/// the cache: a warp waits for 32 reads, one after the other. This search excludes the element that it
+/// compared, so the distances differ. If the elements that are less do not precede the others, the
+/// result may be another one than that of `core`, which is unspecified.
+#[doc(hidden)]
+#[inline]
+pub fn binary_search_by<'a, T>(
+    slice: &'a [T],
+    mut compare: impl FnMut(&'a T) -> Ordering,
+) -> Result<usize, usize> {
+    let (mut low, mut high) = (0, slice.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        // SAFETY: `middle` is less than `high`, which is at most the length.
+        match compare(unsafe { slice.get_unchecked(middle) }) {
+            Ordering::Less => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    Err(low)
+}
