@@ -1,6 +1,6 @@
 //! The pass `load_elements`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::align_accesses::Zeros;
 use crate::flow::{Flow, Loop};
@@ -34,16 +34,23 @@ const LOOP: usize = 256;
 /// as a shared reference while it runs. All bytes are also readable where the index was compared with
 /// the slice's length: a loop that reads `own` for some of `others` reads it before. The value of a
 /// reference is readable everywhere.
+///
+/// LLVM moves loads of the same field of different elements to where the ways meet, as for the value
+/// of the slot of a hash table that has the key: they move back to the loads of the keys.
 pub fn load_elements(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
-        let elements = elements(module, func);
+        let mut elements = elements(module, func);
         if elements.is_empty() {
             continue;
         }
         let blocks = module.func(func).blocks.clone();
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
         let flow = Flow::new(module, func, |block| index[&block]);
+        let separated = separate_joint_loads(module, &elements, &index, &flow);
+        if !separated.is_empty() {
+            elements = self::elements(module, func);
+        }
         let loops = flow.loops();
         for ((base, start), mut loads) in elements {
             let is_reference = is_reference(module, func, base);
@@ -80,7 +87,7 @@ pub fn load_elements(module: &mut Module) {
                         together.push(load);
                     }
                 }
-                combine_all(module, base, &together, &flow);
+                combine_all(module, base, &together, &separated, &flow);
             }
         }
     }
@@ -176,6 +183,91 @@ fn elements(module: &Module, func: Func) -> Elements {
         }
     }
     elements
+}
+
+/// Replaces loads from an element whose index is a phi with phis of loads, if another field of each of
+/// the elements is loaded on each way. Returns the new loads.
+fn separate_joint_loads(
+    module: &mut Module,
+    elements: &Elements,
+    index: &HashMap<Block, usize>,
+    flow: &Flow,
+) -> HashSet<Value> {
+    let mut separated = HashSet::new();
+    for (&(joint, start), loads) in elements {
+        let Some((element, slice, phi)) = element_of(module, joint) else {
+            continue;
+        };
+        let size = module.types.size(element);
+        let Some(InstKind::Phi(incoming)) = module.inst(phi).map(|data| &data.kind) else {
+            continue;
+        };
+        let block = module.inst(phi).map(|data| data.block);
+        if start != 0 || size > LARGEST {
+            continue;
+        }
+        // For each way, the address of the element.
+        let other = |&(number, from): &(Value, Block)| {
+            let from_index = *index.get(&from)?;
+            let is_same = |&(&(base, start), loads): &(&(Value, i64), &Vec<Load>)| {
+                start == 0
+                    && element_of(module, base) == Some((element, slice, number))
+                    && (loads.iter()).any(|load| flow.dominates(load.block, from_index))
+            };
+            let (&(base, _), _) = elements.iter().find(is_same)?;
+            Some((base, from))
+        };
+        let Some(others) = incoming.iter().map(other).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        for load in loads {
+            let Some(data) = module.inst(load.inst).filter(|data| Some(data.block) == block) else {
+                continue;
+            };
+            let InstKind::Load { access, .. } = data.kind else {
+                continue;
+            };
+            let (to, loc) = (data.block, data.loc);
+            let mut values: Vec<(Value, Block)> = Vec::new();
+            for &(base, from) in &others {
+                // A switch may have several edges to the block.
+                if let Some(&same) = values.iter().find(|(_, other)| *other == from) {
+                    values.push(same);
+                    continue;
+                }
+                let end = module.block_mut(from).insts.pop();
+                let ptr = push_address(module, from, base, load.offset);
+                let kind = InstKind::Load { ptr, access };
+                let inst = module.push_inst(from, load.ty, kind, loc);
+                separated.insert(inst);
+                values.push((inst, from));
+                module.block_mut(from).insts.extend(end);
+            }
+            if let Some(data) = module.inst_mut(load.inst) {
+                data.kind = InstKind::Phi(values);
+            }
+            let insts = &mut module.block_mut(to).insts;
+            insts.retain(|&inst| inst != load.inst);
+            insts.insert(0, load.inst);
+        }
+    }
+    separated
+}
+
+/// Returns the type of an element, the slice and the index of an address.
+fn element_of(module: &Module, address: Value) -> Option<(Type, Value, Value)> {
+    match module.inst(address)?.kind {
+        InstKind::Gep {
+            element,
+            base,
+            ref indices,
+            ..
+        } => match indices[..] {
+            [index] => Some((element, base, index)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Returns an address as another one and a constant distance in bytes.
@@ -422,8 +514,15 @@ fn push_address(module: &mut Module, block: Block, base: Value, offset: i64) -> 
     module.push_inst(block, module.ty(base), kind, None)
 }
 
-/// Combines the loads of each segment that are in different blocks.
-fn combine_all(module: &mut Module, base: Value, loads: &[Load], flow: &Flow) {
+/// Combines the loads of each segment that are in different blocks. libnvvm combines those in the same
+/// block, but would move the separated ones back before.
+fn combine_all(
+    module: &mut Module,
+    base: Value,
+    loads: &[Load],
+    separated: &HashSet<Value>,
+    flow: &Flow,
+) {
     let mut segments: BTreeMap<Segment, Vec<Load>> = BTreeMap::new();
     for load in loads {
         if let Some(segment) = load.segment {
@@ -434,8 +533,10 @@ fn combine_all(module: &mut Module, base: Value, loads: &[Load], flow: &Flow) {
         while !loads.is_empty() {
             let (first, rest) = split(&loads, flow);
             loads.retain(|load| *load != first && !rest.contains(load));
-            let is_elsewhere =
-                |load: &Load| load.block != first.block && load.offset != first.offset;
+            let is_elsewhere = |load: &Load| {
+                let is_separated = || separated.contains(&load.inst);
+                (load.block != first.block || is_separated()) && load.offset != first.offset
+            };
             if rest.iter().any(is_elsewhere) {
                 combine(module, base, &segment, first, &rest);
             }

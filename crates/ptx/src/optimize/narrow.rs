@@ -196,6 +196,8 @@ pub(super) struct Region<'a> {
     always: Facts<'a>,
     /// Ranges of these registers that hold in each iteration.
     invariants: HashMap<Id, Vec<(&'a str, Range)>>,
+    /// Pairs of registers of which the first is less than the second in each iteration.
+    orders: HashMap<Id, Vec<(&'a str, &'a str)>>,
     /// How the loops count that start with a block.
     counted: HashMap<Id, Counted<'a>>,
     /// The blocks that such loops start with whose counter is less than its bound before.
@@ -281,6 +283,7 @@ impl<'a> Region<'a> {
             joins,
             always: Facts::new(special),
             invariants: HashMap::default(),
+            orders: HashMap::default(),
             counted,
             entered: HashSet::default(),
             transfers,
@@ -381,6 +384,9 @@ impl<'a> Region<'a> {
                 .unwrap_or_default();
             let transferred: Vec<(&'a str, Range)> = match continued.get(&id) {
                 Some(continued) => {
+                    let orders = self.orders_of(id, &facts, continued);
+                    differ |= self.orders.get(&id).map_or(&[][..], Vec::as_slice) != orders;
+                    self.orders.insert(id, orders);
                     let transfers = self.transfers.get(&id).into_iter().flatten();
                     let ranges = transfers.filter_map(|it| it.ranges(&facts, continued));
                     let ranges = ranges.flatten().collect();
@@ -403,6 +409,30 @@ impl<'a> Region<'a> {
             self.invariants.insert(id, ranges);
         }
         differ
+    }
+
+    /// Returns the pairs of registers that are ordered in each iteration of a loop: where it is entered
+    /// and where it is continued.
+    fn orders_of(
+        &self,
+        id: Id,
+        entered: &Facts<'a>,
+        continued: &Facts<'a>,
+    ) -> Vec<(&'a str, &'a str)> {
+        let written = &self.written[&id];
+        let is_written = |name: &&'a str| written.binary_search(name).is_ok();
+        let mut orders = Vec::new();
+        for (&(left, right), &is_less) in &continued.ordered {
+            let [a, b] = [left, right].map(Operand::Name);
+            if is_less
+                && [left, right].iter().any(is_written)
+                && entered.is_below(&a, &b)
+            {
+                orders.push((left, right));
+            }
+        }
+        orders.sort_unstable();
+        orders
     }
 
     /// Returns the blocks in reverse postorder.
@@ -471,6 +501,11 @@ impl<'a> Region<'a> {
         }
         for &(name, range) in self.invariants.get(&id).into_iter().flatten() {
             facts.ranges.insert(name, range);
+        }
+        for &(left, right) in self.orders.get(&id).into_iter().flatten() {
+            facts.note_use(left);
+            facts.note_use(right);
+            facts.ordered.insert((left, right), true);
         }
     }
 
@@ -835,6 +870,8 @@ pub(super) struct Facts<'a> {
     sums: HashMap<&'a str, (&'a str, i64)>,
     /// The registers of 64 bits that are the sum of two others, which may wrap around.
     totals: HashMap<&'a str, [&'a str; 2]>,
+    /// The registers of 64 bits that are the difference of two others.
+    differences: HashMap<&'a str, [&'a str; 2]>,
     /// The registers that are the minimum of two others, neither of which is negative.
     minima: HashMap<&'a str, [&'a str; 2]>,
     /// The registers that have the bits of two others, so the sign of either.
@@ -916,6 +953,7 @@ impl<'a> Facts<'a> {
             divisions: HashMap::default(),
             sums: HashMap::default(),
             totals: HashMap::default(),
+            differences: HashMap::default(),
             minima: HashMap::default(),
             unions: HashMap::default(),
             ordered: HashMap::default(),
@@ -1173,6 +1211,7 @@ impl<'a> Facts<'a> {
         self.divisions.remove(name);
         self.sums.remove(name);
         self.totals.remove(name);
+        self.differences.remove(name);
         self.minima.remove(name);
         self.unions.remove(name);
         self.zeros.remove(name);
@@ -1186,6 +1225,7 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|_, it| it.dividend != name && it.divisor != name);
         self.sums.retain(|_, (of, _)| *of != name);
         self.totals.retain(|_, of| !of.contains(&name));
+        self.differences.retain(|_, of| !of.contains(&name));
         self.minima.retain(|_, of| !of.contains(&name));
         self.unions.retain(|_, of| !of.contains(&name));
         self.ordered.retain(|(a, b), _| *a != name && *b != name);
@@ -1220,8 +1260,10 @@ impl<'a> Facts<'a> {
             ) if self.range(a).is_some() && range.is_some() => Some((*of, number.bits as i64)),
             _ => None,
         };
-        let total = match (it.opcode, it.guard, &it.modifiers[..], &it.operands[..]) {
-            ("add", None, ["u64" | "s64"], &[_, Operand::Name(left), Operand::Name(right)]) => {
+        let pair = match (it.guard, &it.modifiers[..], &it.operands[..]) {
+            (None, ["u64" | "s64"], &[_, Operand::Name(left), Operand::Name(right)])
+                if matches!(it.opcode, "add" | "sub") =>
+            {
                 Some([left, right])
             }
             _ => None,
@@ -1255,9 +1297,12 @@ impl<'a> Facts<'a> {
             union.iter().for_each(|of| self.note_use(of));
             self.unions.insert(result, union);
         }
-        if let Some(total) = total.filter(|of| !of.contains(&result)) {
-            total.iter().for_each(|of| self.note_use(of));
-            self.totals.insert(result, total);
+        if let Some(pair) = pair.filter(|of| !of.contains(&result)) {
+            pair.iter().for_each(|of| self.note_use(of));
+            match it.opcode {
+                "add" => self.totals.insert(result, pair),
+                _ => self.differences.insert(result, pair),
+            };
         }
         if let Some(minimum) = minimum.filter(|of| !of.contains(&result)) {
             minimum.iter().for_each(|of| self.note_use(of));
@@ -1450,6 +1495,10 @@ impl<'a> Facts<'a> {
                 let [_, left, right] = &it.operands[..] else {
                     return None;
                 };
+                let middle = self.middle(left, right).or_else(|| self.middle(right, left));
+                if let Some(range) = middle {
+                    return Some(range);
+                }
                 if self.is_above_complement(left, right) || self.is_above_complement(right, left) {
                     sum.0 = sum.0.max(0);
                 }
@@ -1664,6 +1713,25 @@ impl<'a> Facts<'a> {
             _ => false,
         };
         is_part || self.ordered.contains_key(&(a, b))
+    }
+
+    /// Returns the range of `low + (high - low) / 2^n`, where `n` is not 0 and `low` at most `high`.
+    fn middle(&self, low: &Operand<'a>, half: &Operand<'a>) -> Option<Range> {
+        let (Operand::Name(name), Operand::Name(half)) = (low, half) else {
+            return None;
+        };
+        let Some(&Part::Quotient(of, 1..)) = self.parts.get(self.original(half)) else {
+            return None;
+        };
+        let &[high, subtracted] = self.differences.get(self.original(of))?;
+        let high = Operand::Name(high);
+        let (from @ (0.., _), to @ (0.., _)) = (self.range(low)?, self.range(&high)?) else {
+            return None;
+        };
+        let is_ordered =
+            self.original(subtracted) == self.original(name) && self.is_at_most(low, &high);
+        let less = i64::from(self.is_below(low, &high));
+        is_ordered.then_some((from.0, to.1 - less))
     }
 
     /// Returns whether an operand is greater than the number of which the other one is the complement.
@@ -1892,6 +1960,7 @@ impl<'a> Facts<'a> {
         (self.divisions).retain(|name, it| other.divisions.get(name) == Some(it));
         (self.sums).retain(|name, sum| other.sums.get(name) == Some(sum));
         (self.totals).retain(|name, of| other.totals.get(name) == Some(of));
+        (self.differences).retain(|name, of| other.differences.get(name) == Some(of));
         (self.minima).retain(|name, of| other.minima.get(name) == Some(of));
         (self.unions).retain(|name, of| other.unions.get(name) == Some(of));
         (self.ordered).retain(|pair, is_less| match other.ordered.get(pair) {
