@@ -16,8 +16,10 @@ const ADDITIONS: usize = 16;
 pub(super) struct Counted<'a> {
     /// The counters.
     counters: Vec<Counter<'a>>,
-    /// The condition under which the loop continues.
+    /// A condition without which the loop does not continue.
     condition: Condition<'a>,
+    /// Whether the loop continues whenever the condition holds.
+    is_exact: bool,
 }
 
 /// A condition on a counter.
@@ -47,7 +49,11 @@ impl<'a> Counted<'a> {
                 counters.push(other);
             }
         }
-        let condition = match each.condition(graph, &counters) {
+        let exact = each.condition(graph, &counters);
+        let is_partial = exact.is_none();
+        let necessary = exact.or_else(|| each.necessary_condition(graph, &counters));
+        let is_exact = !(is_partial && necessary.is_some());
+        let condition = match necessary {
             Some((counter, which, comparison)) => Condition {
                 counter,
                 offset: match which {
@@ -61,6 +67,7 @@ impl<'a> Counted<'a> {
         Some(Counted {
             counters,
             condition,
+            is_exact,
         })
     }
 
@@ -89,7 +96,13 @@ impl<'a> Counted<'a> {
         Some(Counted {
             counters,
             condition,
+            is_exact: true,
         })
+    }
+
+    /// Returns whether the loop ends only when the counter reaches the bound.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// Returns the counter that increases by 1 and the integer of 64 bits that it must not reach for

@@ -320,7 +320,7 @@ fn origin<'a>(
 }
 
 /// Returns the name of a parameter of the slices' kernel.
-fn parameter_name(slices: &[&Slice], index: usize) -> String {
+pub(super) fn parameter_name(slices: &[&Slice], index: usize) -> String {
     let kernel = slices.first().map_or("", |slice| &slice.kernel);
     format!("{kernel}_param_{index}")
 }

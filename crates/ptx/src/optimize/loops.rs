@@ -371,15 +371,59 @@ impl<'a> Loop<'a> {
         graph: &Graph<'a>,
         counters: &[Counter<'a>],
     ) -> Option<(Counter<'a>, Which, Comparison<'a>)> {
+        let (register, goes_on) = self.guard(graph)?;
+        self.comparison(graph, counters, register, goes_on)
+    }
+
+    /// Returns a condition that must hold for another iteration, as [`Self::condition`]: the loop may
+    /// end although it holds.
+    pub fn necessary_condition(
+        &self,
+        graph: &Graph<'a>,
+        counters: &[Counter<'a>],
+    ) -> Option<(Counter<'a>, Which, Comparison<'a>)> {
+        let (register, goes_on) = self.guard(graph)?;
+        let mut pending = vec![register];
+        while let Some(register) = pending.pop() {
+            if let Some(found) = self.comparison(graph, counters, register, goes_on) {
+                return Some(found);
+            }
+            let Some((set, ..)) = self.definition(graph, register) else {
+                continue;
+            };
+            let all = if goes_on { "and" } else { "or" };
+            if set.opcode == all && set.modifiers == ["pred"] && set.guard.is_none() {
+                pending.extend(set.operands[1..].iter().filter_map(|it| match it {
+                    Operand::Name(name) if self.written.contains_key(name) => Some(*name),
+                    _ => None,
+                }));
+            }
+        }
+        None
+    }
+
+    /// Returns the predicate of the branch at the end of the loop, and its value for another
+    /// iteration.
+    fn guard(&self, graph: &Graph<'a>) -> Option<(&'a str, bool)> {
         let End::Branch(guard, _, to, otherwise) = graph.blocks[self.latch].end else {
             return None;
         };
-        let goes_on = match (to == self.header, otherwise == self.header) {
-            (true, false) => !guard.negated,
-            (false, true) => guard.negated,
-            _ => return None,
-        };
-        let (set, block, place) = self.definition(graph, guard.register)?;
+        match (to == self.header, otherwise == self.header) {
+            (true, false) => Some((guard.register, !guard.negated)),
+            (false, true) => Some((guard.register, guard.negated)),
+            _ => None,
+        }
+    }
+
+    /// Returns the comparison of a counter that sets a predicate, if another value is invariant.
+    fn comparison(
+        &self,
+        graph: &Graph<'a>,
+        counters: &[Counter<'a>],
+        register: &'a str,
+        goes_on: bool,
+    ) -> Option<(Counter<'a>, Which, Comparison<'a>)> {
+        let (set, block, place) = self.definition(graph, register)?;
         let compared = Comparison::of(set, goes_on)?;
         for compared in [compared.clone(), compared.swapped()] {
             let Operand::Name(left) = compared.left else {

@@ -329,7 +329,7 @@ fn optimize_function<'a>(
             && !kernels.without_spills.contains(&function.name);
         to_panics::sink(&mut graph, &special);
         if kernels.ordinary_entries {
-            vectors::combine(&mut graph, names, &special, function);
+            vectors::combine(&mut graph, names, &special, function, slices);
             original = ordinary::split(&mut graph, names, &special, function);
             returns = original.is_some() && graph.order.contains(&special.general);
             if returns && !function.directives.iter().any(limits_registers) {

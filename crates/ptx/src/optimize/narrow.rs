@@ -866,7 +866,8 @@ pub(super) struct Facts<'a> {
     parts: HashMap<&'a str, Part<'a>>,
     /// The registers that are a function of a quotient.
     divisions: HashMap<&'a str, Division<'a>>,
-    /// The registers that are the sum of another register and a number.
+    /// The registers that are the sum of another register and a number. One of 32 bits without a range
+    /// may wrap around.
     sums: HashMap<&'a str, (&'a str, i64)>,
     /// The registers of 64 bits that are the sum of two others, which may wrap around.
     totals: HashMap<&'a str, [&'a str; 2]>,
@@ -1042,10 +1043,15 @@ impl<'a> Facts<'a> {
                 Some(Part::Remainder(of, mask.bits.trailing_ones()))
             }
             ("sub", ["u64" | "s64"], [_, Operand::Name(of), Operand::Name(less)]) => {
-                match self.parts.get(less)? {
-                    Part::Remainder(same, by) if same == of => Some(Part::Multiple(of, *by)),
-                    _ => None,
-                }
+                let &Part::Remainder(same, by) = self.parts.get(less)? else {
+                    return None;
+                };
+                // `n % 2^62` has the same remainder as `n`.
+                let has_remainder = match self.parts.get(of) {
+                    Some(&Part::Remainder(whole, more)) => whole == same && more >= by,
+                    _ => false,
+                };
+                (same == *of || has_remainder).then_some(Part::Multiple(of, by))
             }
             ("neg", ["s64"], [_, Operand::Name(of)]) => Some(Part::Opposite(of)),
             ("not", ["b64"], [_, Operand::Name(of)]) => Some(Part::Complement(of)),
@@ -1258,6 +1264,17 @@ impl<'a> Facts<'a> {
                 ["u64" | "s64"],
                 [_, a @ Operand::Name(of), Operand::Integer(number)],
             ) if self.range(a).is_some() && range.is_some() => Some((*of, number.bits as i64)),
+            // The difference wraps around unless it turns out to be small.
+            (
+                "add",
+                None,
+                ["u32" | "s32"],
+                [_, a @ Operand::Name(of), Operand::Integer(number)],
+            ) if (number.bits as i32) < 0
+                && matches!(self.range(a), Some((0.., high)) if high <= i32::MAX.into()) =>
+            {
+                Some((*of, i64::from(number.bits as i32)))
+            }
             _ => None,
         };
         let pair = match (it.guard, &it.modifiers[..], &it.operands[..]) {
@@ -1910,8 +1927,13 @@ impl<'a> Facts<'a> {
         }
         // The register, and the registers that it is a number away from.
         let mut bases = vec![(original, 0)];
-        bases.extend(self.sums.get(original));
-        bases.extend(self.sums.get(name));
+        let is_exact =
+            |&&(_, number): &&(&'a str, i64)| number >= 0 || range.1 <= i32::MAX.into();
+        bases.extend(self.sums.get(original).filter(is_exact));
+        bases.extend(self.sums.get(name).filter(is_exact));
+        let copied = bases.iter().map(|&(base, number)| (self.original(base), number));
+        let originals: Vec<_> = copied.filter(|it| !bases.contains(it)).collect();
+        bases.extend(originals);
         for (base, number) in bases {
             let low = range.0.saturating_sub(number);
             let high = range.1.saturating_sub(number);

@@ -5,6 +5,9 @@
 //! few programs pass a slice that starts in the middle of a vector. So this pass assumes in the copy
 //! that `specialize` makes that pointers among the parameters are aligned, and adds this to the
 //! copy's test for the pointers of the accesses that it combines.
+//!
+//! Three loads of the four elements of such a vector become one of all four, if the elements of the
+//! slice consist of whole vectors: the fourth is then readable, too.
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,9 +17,10 @@ use super::instructions::{instructions, is_parameter, is_pure, results, sources}
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
+use super::early_loads::parameter_name;
 use super::{bounds, bytes_of, writes};
 use crate::rewrite::instruction;
-use crate::{Base, Function, Guard, Instruction, Operand, Statement, Type};
+use crate::{Base, Function, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The binary logarithm of the size of the largest vector in bytes.
 const LARGEST: u32 = 4;
@@ -99,12 +103,14 @@ struct Lows<'a> {
     known: HashMap<&'a str, Low>,
     /// The pointers among the parameters, which are assumed to be aligned.
     pointers: HashSet<&'a str>,
+    /// The size of the elements of the slices that these point to.
+    elements: HashMap<&'a str, u64>,
     /// The instructions that write each register.
     definitions: HashMap<&'a str, Vec<Instruction<'a>>>,
 }
 
 impl<'a> Lows<'a> {
-    fn new(graph: &Graph<'a>) -> Lows<'a> {
+    fn new(graph: &Graph<'a>, slices: &[&Slice]) -> Lows<'a> {
         let mut order = Vec::new();
         let mut definitions: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
         graph.visit(graph.order.iter().copied(), &mut |it| {
@@ -128,9 +134,23 @@ impl<'a> Lows<'a> {
                 pointers.insert(*pointer);
             }
         });
+        let mut elements = HashMap::default();
+        for &pointer in &pointers {
+            let address = definitions[pointer][0].operands.get(1);
+            let is_own = |slice: &&&Slice| match address {
+                Some(Operand::Address(Base::Name(name), 0)) => {
+                    *name == parameter_name(slices, slice.pointer)
+                }
+                _ => false,
+            };
+            if let Some(slice) = slices.iter().find(is_own) {
+                elements.insert(pointer, slice.element);
+            }
+        }
         let mut lows = Lows {
             known: HashMap::default(),
             pointers,
+            elements,
             definitions,
         };
         // Registers start without a value, and only lose known bits.
@@ -185,6 +205,16 @@ impl<'a> Lows<'a> {
             (_, &[a]) => a,
             _ => Low::new(0, 0),
         })
+    }
+
+    /// Returns whether a register points into slices whose elements consist of whole vectors.
+    fn is_in_whole_vectors(&self, register: &'a str, bytes: i64) -> bool {
+        let pointers = self.pointers_of(register);
+        let is_whole = |pointer: &&str| {
+            let element = self.elements.get(*pointer);
+            element.is_some_and(|element| element.is_multiple_of(bytes as u64))
+        };
+        !pointers.is_empty() && pointers.iter().all(is_whole)
     }
 
     /// Returns the pointers among the parameters that a register is computed from.
@@ -333,14 +363,15 @@ pub(super) fn combine<'a>(
     names: &'a Names,
     special: &Special<'a>,
     kernel: &Function<'a>,
+    slices: &[&Slice],
 ) -> usize {
     let cold = graph.cold();
-    let lows = Lows::new(graph);
+    let lows = Lows::new(graph, slices);
     let mut changes = Vec::new();
     let mut sizes: BTreeMap<&'a str, i64> = BTreeMap::new();
     for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
         let body = with_early_constants(&graph.blocks[id].body);
-        let vectors = vectors_of(graph, &lows, &body);
+        let vectors = vectors_of(graph, names, &lows, &body);
         for vector in &vectors {
             for pointer in lows.pointers_of(vector[0].base) {
                 let size = sizes.entry(pointer).or_default();
@@ -453,7 +484,8 @@ fn constant<'a>(it: &Instruction<'a>) -> Option<&'a str> {
 
 /// Returns the accesses of a block that become vectors, in the order of their addresses.
 fn vectors_of<'a>(
-    graph: &Graph<'a>,
+    graph: &mut Graph<'a>,
+    names: &'a Names,
     lows: &Lows<'a>,
     body: &[Statement<'a>],
 ) -> Vec<Vec<Access<'a>>> {
@@ -485,18 +517,32 @@ fn vectors_of<'a>(
         while let Some(first) = rest.first() {
             let address = Low::constant(first.offset as u64).plus(low);
             let vector = (1..=address.zeros()).rev().find_map(|zeros| {
-                let vector = beginning(rest, 1 << zeros)?;
+                let bytes = 1 << zeros;
+                let whole = beginning(rest, bytes).map(|vector| (vector, false));
+                let (vector, lacks_last) = whole.or_else(|| {
+                    let vector = without_last(rest, bytes)?;
+                    lows.is_in_whole_vectors(vector[0].base, bytes)
+                        .then_some((vector, true))
+                })?;
                 let fits = can_be_combined(body, vector)
                     && vectors.iter().all(|other| keep_order(vector, other));
-                fits.then_some(vector)
+                fits.then_some((vector, lacks_last))
             });
-            match vector {
-                Some(vector) => {
-                    vectors.push(vector.to_vec());
-                    rest = &rest[vector.len()..];
-                }
-                None => rest = &rest[1..],
+            let Some((vector, lacks_last)) = vector else {
+                rest = &rest[1..];
+                continue;
+            };
+            rest = &rest[vector.len()..];
+            let mut vector = vector.to_vec();
+            if lacks_last
+                && let Some(last) = vector.last_mut()
+                && let Some(&Operand::Name(name)) = last.values.last()
+                && let Some(ty) = graph.type_of(name)
+            {
+                last.bytes += last.bytes / last.values.len() as i64;
+                last.values.push(Operand::Name(graph.register(ty, names)));
             }
+            vectors.push(vector);
         }
     }
     vectors
@@ -543,6 +589,24 @@ fn beginning<'s, 'a>(accesses: &'s [Access<'a>], bytes: i64) -> Option<&'s [Acce
         }
     }
     None
+}
+
+/// Returns the first accesses, if they load the first three of the four elements of a vector of
+/// `bytes` bytes that no instruction of the kernel writes.
+fn without_last<'s, 'a>(accesses: &'s [Access<'a>], bytes: i64) -> Option<&'s [Access<'a>]> {
+    let (mut end, mut elements, mut count) = (accesses.first()?.offset, 0, 0);
+    for access in accesses {
+        if access.offset != end || elements >= 3 {
+            break;
+        }
+        end += access.bytes;
+        elements += access.values.len();
+        count += 1;
+    }
+    let first = &accesses[0];
+    let is_load = first.is_load() && first.kind.1.contains(&"nc");
+    let lacks_last = elements == 3 && (end - first.offset) * 4 == bytes * 3;
+    (is_load && lacks_last && count > 1).then_some(&accesses[..count])
 }
 
 /// Returns where the vector access is: loads move to the first one, stores to the last one.
