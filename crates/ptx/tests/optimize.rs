@@ -94,6 +94,57 @@ fn panic_with(label: &str, register: &str) -> String {
 }
 
 #[test]
+fn three_loads_of_an_element_become_a_vector_of_four() {
+    let before = "
+        .reg .b64 %from, %out, %at, %own;
+        .reg .b16 %h<9>;
+        .reg .b32 %w<9>;
+        cvta.to.global.u64 %from, %b;
+        cvta.to.global.u64 %out, %to;";
+    // The widths of the loads of a thread from a slice of elements of `size` bytes.
+    let loads = |size: u64, loads: &str| {
+        let element = format!(
+            "mul.lo.s64 %d6, %i, {size};
+            add.s64 %at, %from, %d6;
+            add.s64 %own, %out, %d6;
+            add.s64 %own, %own, %a;
+            {loads}
+            st.global.u32 [%own], %w4;"
+        );
+        let slice = Slice {
+            kernel: "k".to_owned(),
+            pointer: 2,
+            length: 3,
+            element: size,
+        };
+        let text = ordinary_entry_with(&[slice], before, &element);
+        [".v4.", ".v2."].map(|width| text.matches(width).count())
+    };
+    let [x, y, z, w] =
+        [0, 4, 8, 12].map(|at| format!("ld.global.nc.u32 %w{}, [%at+{at}];", 4 + at / 4));
+    let add = "add.s32 %w4, %w4, %w5; add.s32 %w4, %w4, %w6;";
+    let three = format!("{x} {y} {z} {add}");
+    assert_eq!(loads(16, &three), [1, 0]);
+    assert_eq!(loads(32, &three), [1, 0]);
+    assert_eq!(loads(16, &format!("{x} {y} {z} {w} {add}")), [1, 0]);
+    // The last element of the slice may have nothing behind it.
+    assert_eq!(loads(24, &three), [0, 1]);
+    assert_eq!(loads(12, &three), [0, 0]);
+    // The first or the second one is missing.
+    assert_eq!(loads(16, &format!("{y} {z} {w} {add}")), [0, 1]);
+    assert_eq!(loads(16, &format!("{x} {z} {w} {add}")), [0, 1]);
+    let twice = "ld.global.nc.u32 %w8, [%at];";
+    assert_eq!(loads(16, &format!("{x} {twice} {y} {z} {add}")), [1, 0]);
+    // Another thread may write the fourth one.
+    assert_eq!(loads(16, &three.replace(".nc", "")), [0, 1]);
+    let bytes = "ld.global.nc.u8 %h0, [%at]; ld.global.nc.u8 %h1, [%at+1];
+        ld.global.nc.u8 %h2, [%at+2]; add.s16 %h0, %h0, %h1; add.s16 %h0, %h0, %h2;
+        cvt.u32.u16 %w4, %h0;";
+    assert_eq!(loads(4, bytes), [1, 0]);
+    assert_eq!(loads(3, bytes), [0, 0]);
+}
+
+#[test]
 fn consecutive_checks_become_one_branch() {
     let body = "
         .reg .pred %p<4>;
@@ -2706,6 +2757,53 @@ const SEARCH: &str = "
 ";
 
 #[test]
+fn searches_that_exclude_what_they_compared_have_32_bits() {
+    let search = "
+        mov.u64 %a3, 0;
+        mov.u64 %a4, %len;
+        $search:
+        sub.s64 %f1, %a4, %a3;
+        shr.u64 %a5, %f1, 1;
+        add.s64 %a6, %a5, %a3;
+        shl.b64 %d1, %a6, 2;
+        add.s64 %e1, %from, %d1;
+        ld.global.nc.u32 %r4, [%e1];
+        setp.lt.u32 %p3, %r4, 7;
+        add.s64 %a7, %a6, 1;
+        selp.b64 %a3, %a7, %a3, %p3;
+        selp.b64 %a4, %a4, %a6, %p3;
+        setp.lt.u64 %p4, %a3, %a4;
+        @%p4 bra $search;
+        st.global.u64 [%to], %a3;
+        ";
+    let test = "setp.eq.s64 %p5, %len, 0; @%p5 bra $next;";
+    let is_narrow = |text: &str| !copy_of(text).contains("selp.b64");
+    let replaced = |from: &str, to: &str| {
+        let text = replaced(search, from, to);
+        is_narrow(&(test.to_owned() + &text))
+    };
+    assert!(is_narrow(&(test.to_owned() + search)));
+    assert!(replaced("shr.u64 %a5, %f1, 1;", "shr.u64 %a5, %f1, 3;"));
+    // The slice may be empty, or the ends may be equal.
+    assert!(!is_narrow(search));
+    assert!(!replaced("setp.lt.u64 %p4", "setp.le.u64 %p4"));
+    // The middle is not between the ends, or its neighbor beyond.
+    assert!(!replaced(
+        "add.s64 %a6, %a5, %a3;",
+        "add.s64 %a6, %a5, %a4;"
+    ));
+    assert!(!replaced(
+        "sub.s64 %f1, %a4, %a3;",
+        "sub.s64 %f1, %a3, %a4;"
+    ));
+    assert!(!replaced(
+        "add.s64 %a7, %a6, 1;",
+        "add.s64 %a7, %a6, 2147483648;"
+    ));
+    assert!(!replaced("shr.u64 %a5, %f1, 1;", "shl.b64 %a5, %f1, 1;"));
+}
+
+#[test]
 fn binary_searches_have_32_bits() {
     // Whether the rest and the index are computed in 32 bits.
     let is_narrow = |text: &str| {
@@ -3481,6 +3579,37 @@ fn loads_start_before_divisions_of_their_block() {
 }
 
 #[test]
+fn loads_start_before_exchanges_of_lanes() {
+    // The number of loads before the second exchange.
+    let loads = |between: &str| {
+        let text = optimized(&format!(
+            ".reg .b32 %r<5>; .reg .b64 %rd<4>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_2];
+            ld.global.u32 %r1, [%rd1];
+            shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
+            add.s32 %r1, %r1, %r2;
+            {between}
+            shfl.sync.bfly.b32 %r2, %r1, 2, 31, -1;
+            ld.global.nc.u32 %r3, [%rd2];
+            mad.lo.s32 %r4, %r2, %r3, %r1;
+            st.global.u32 [%rd1], %r4;
+            ret;"
+        ));
+        let (first, _) = text.rsplit_once("shfl").unwrap();
+        let (earliest, _) = text.split_once("shfl").unwrap();
+        [earliest, first].map(|text| text.matches("ld.global").count())
+    };
+    assert_eq!(loads(""), [2, 2]);
+    // The address depends on the first one.
+    assert_eq!(
+        loads("cvt.u64.u32 %rd3, %r2; add.s64 %rd2, %rd2, %rd3;"),
+        [1, 2]
+    );
+    assert_eq!(loads("bar.sync 0;"), [1, 2]);
+}
+
+#[test]
 fn trees_of_comparisons_become_jump_tables() {
     let body = "
         .reg .pred %p<8>;
@@ -4153,6 +4282,11 @@ fn loads_stay_before_barriers() {
 /// grid-stride loop. The length of the partition and the numbers in `%a` and `%b` are sizes, and the
 /// index is in `%i`.
 fn ordinary_entry(before: &str, element: &str) -> String {
+    ordinary_entry_with(&[], before, element)
+}
+
+/// The same of a kernel with slices among its parameters.
+fn ordinary_entry_with(slices: &[Slice], before: &str, element: &str) -> String {
     let text = format!(
         "{PANIC}
         .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
@@ -4197,6 +4331,7 @@ fn ordinary_entry(before: &str, element: &str) -> String {
         indices.iter().map(parameter).collect::<Vec<_>>()
     });
     let kernels = ptx::Kernels {
+        slices,
         sizes: &sizes,
         partitions: &partitions,
         ordinary_entries: true,
@@ -4479,6 +4614,10 @@ fn neighboring_accesses_become_vectors() {
         add.s32 %w1, %w1, %w2; st.global.u32 [%own+8], %w1;";
     let text = entry(16, crossed);
     assert_eq!(text.matches(".v2.").count(), 1, "{text}");
+    // Three of four elements: this parameter is no slice.
+    let three = loads.replace("ld.global.nc.f32 %f3, [%at+12];", "");
+    let text = entry(16, &format!("{three} {store}"));
+    assert!(text.contains(".v2.b32") && !text.contains(".v4."), "{text}");
     // The address of these depends on numbers that need not be multiples.
     let stores = "st.global.u32 [%own], %w0; st.global.u32 [%own+4], %w1;";
     assert!(!entry(16, stores).contains(".v2."));

@@ -188,7 +188,7 @@ impl<'r> Text<'r> {
         });
         for _ in 0..self.rng.u32(..3) {
             let constant = self.rng.u32(..4);
-            value = match self.rng.u32(..7) {
+            value = match self.rng.u32(..8) {
                 0 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {constant}")),
                 1 => self.op(reg, &format!("add.{ty}"), &format!("{value}, -{constant}")),
                 2 => self.op(reg, &format!("add.{ty}"), &format!("{value}, {offset}")),
@@ -206,7 +206,12 @@ impl<'r> Text<'r> {
                     let less = self.op(reg, &format!("add.{ty}"), &less);
                     self.op(reg, &format!("selp.{shift}"), &format!("0, {less}, {p}"))
                 }
-                _ => self.op(reg, &format!("sub.{ty}"), &format!("{offset}, {value}")),
+                6 => self.op(reg, &format!("sub.{ty}"), &format!("{offset}, {value}")),
+                // Without the offset and one.
+                _ => {
+                    let not = self.op(reg, &format!("not.{shift}"), &offset);
+                    self.op(reg, &format!("add.{ty}"), &format!("{value}, {not}"))
+                }
             };
         }
         if narrow {
@@ -214,6 +219,40 @@ impl<'r> Text<'r> {
             value = self.op("%rd", widen, &value);
         }
         value
+    }
+
+    /// Emits a part of the loop body that may run in some iterations only.
+    fn guarded_part(&mut self, counter: &str, bits: u32, may_store: bool) {
+        if self.rng.u32(..3) > 0 {
+            return self.part(counter, bits, may_store);
+        }
+        self.code.count += 1;
+        let skip = format!("$S{}", self.code.count);
+        let (reg, suffix) = registers(bits);
+        for _ in 0..self.rng.u32(1..3) {
+            let tested = match self.rng.u32(..3) {
+                0 => self.op(
+                    reg,
+                    &format!("add.s{bits}"),
+                    &format!("{counter}, %offset{suffix}"),
+                ),
+                _ => counter.to_owned(),
+            };
+            let limit = match self.rng.u32(..4) {
+                0 => format!("%bound{suffix}"),
+                1 => format!("%stride{suffix}"),
+                2 => self.rng.u32(..6).to_string(),
+                _ => format!("%offset{suffix}"),
+            };
+            let relation = ["lt", "le", "gt", "ge", "ne"][self.rng.usize(..5)];
+            let sign = if self.rng.u32(..5) == 0 { 's' } else { 'u' };
+            let ty = if relation == "ne" { 's' } else { sign };
+            let operands = format!("{tested}, {limit}");
+            let p = self.op("%p", &format!("setp.{relation}.{ty}{bits}"), &operands);
+            self.line(&format!("@!{p} bra {skip};"));
+        }
+        self.part(counter, bits, may_store);
+        self.line(&format!("{skip}:"));
     }
 
     /// Emits a part of the loop body.
@@ -441,7 +480,7 @@ fn kernel(rng: &mut Rng) -> (String, Count) {
         text.divide(&counter, bits, may_store);
     } else {
         for _ in 0..text.rng.u32(1..4) {
-            text.part(&counter, bits, may_store);
+            text.guarded_part(&counter, bits, may_store);
         }
     }
     if !early {

@@ -168,15 +168,20 @@ pub(crate) fn is_partition_search<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'t
 
 /// Returns whether a function is a method of slices with this name.
 fn is_slice_method(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> bool {
-    let is_named = || tcx.opt_item_name(def_id).is_some_and(|own| own.as_str() == name);
+    let is_named = || {
+        tcx.opt_item_name(def_id)
+            .is_some_and(|own| own.as_str() == name)
+    };
     !def_id.is_local()
         && tcx.def_kind(def_id) == DefKind::AssocFn
         && is_named()
         && module_path(tcx, def_id) == SLICES
-        && tcx.inherent_impl_of_assoc(def_id).is_some_and(|implementation| {
-            let of = tcx.type_of(implementation).instantiate_identity();
-            of.skip_norm_wip().is_slice()
-        })
+        && tcx
+            .inherent_impl_of_assoc(def_id)
+            .is_some_and(|implementation| {
+                let of = tcx.type_of(implementation).instantiate_identity();
+                of.skip_norm_wip().is_slice()
+            })
 }
 
 /// Returns the function that replaces the binary search of `slice::partition_point`, if the program

@@ -99,3 +99,64 @@ start:
   call void @take(i1 %unknown)
   ret void
 }
+
+; The address of the smallest element, as an integer, and one that may be null.
+define void @smallest(ptr nonnull %from, ptr %other, i64 %n, ptr %to) {
+start:
+  %first = ptrtoint ptr %from to i64
+  %maybe = ptrtoint ptr %other to i64
+  br label %next
+
+next:
+  %i = phi i64 [ 0, %start ], [ %after, %next ]
+  %least = phi i64 [ %first, %start ], [ %less, %next ]
+  %at = getelementptr inbounds i32, ptr %from, i64 %i
+  %value = load i32, ptr %at, align 4
+  %here = ptrtoint ptr %at to i64
+  %is = icmp slt i32 %value, 7
+  %less = select i1 %is, i64 %here, i64 %least
+  %after = add i64 %i, 1
+  %more = icmp ult i64 %after, %n
+  br i1 %more, label %next, label %end
+
+end:
+  %none = icmp eq i64 %less, 0
+  %a = zext i1 %none to i32
+  %unknown = icmp eq i64 %maybe, 0
+  %b = zext i1 %unknown to i32
+  %far = getelementptr i32, ptr %from, i64 %i
+  %wrapped = icmp eq ptr %far, null
+  %c = zext i1 %wrapped to i32
+  %d = or i32 %a, %b
+  %e = or i32 %c, %d
+  store i32 %e, ptr %to, align 4
+  ret void
+}
+; CHECK-LABEL: define void @smallest(ptr nonnull %from, ptr %other, i64 %n, ptr %to) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %first = ptrtoint ptr %from to i64
+; CHECK-NEXT:   %maybe = ptrtoint ptr %other to i64
+; CHECK-NEXT:   br label %next
+; CHECK-NEXT: next:
+; CHECK-NEXT:   %i = phi i64 [ 0, %start ], [ %after, %next ]
+; CHECK-NEXT:   %least = phi i64 [ %first, %start ], [ %less, %next ]
+; CHECK-NEXT:   %at = getelementptr inbounds i32, ptr %from, i64 %i
+; CHECK-NEXT:   %value = load i32, ptr %at, align 4
+; CHECK-NEXT:   %here = ptrtoint ptr %at to i64
+; CHECK-NEXT:   %is = icmp slt i32 %value, 7
+; CHECK-NEXT:   %less = select i1 %is, i64 %here, i64 %least
+; CHECK-NEXT:   %after = add i64 %i, 1
+; CHECK-NEXT:   %more = icmp ult i64 %after, %n
+; CHECK-NEXT:   br i1 %more, label %next, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   %a = zext i1 false to i32
+; CHECK-NEXT:   %unknown = icmp eq i64 %maybe, 0
+; CHECK-NEXT:   %b = zext i1 %unknown to i32
+; CHECK-NEXT:   %far = getelementptr i32, ptr %from, i64 %i
+; CHECK-NEXT:   %wrapped = icmp eq ptr %far, null
+; CHECK-NEXT:   %c = zext i1 %wrapped to i32
+; CHECK-NEXT:   %d = or i32 %a, %b
+; CHECK-NEXT:   %e = or i32 %c, %d
+; CHECK-NEXT:   store i32 %e, ptr %to, align 4
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }

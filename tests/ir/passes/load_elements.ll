@@ -561,3 +561,100 @@ fails:
 ; CHECK-NEXT:   call void @panic() noreturn
 ; CHECK-NEXT:   unreachable
 ; CHECK-NEXT: }
+
+; The value of the slot that has the key is loaded with the key, unless another way loads no key, or the
+; slots are large.
+define void @slots(ptr noalias readonly align 16 "element"="16" %slots, ptr noalias readonly align 16 "element"="32" %large, i64 %i, i64 %j, i64 %key, ptr %to, i1 %p) {
+start:
+  %at1 = getelementptr [16 x i8], ptr %slots, i64 %i
+  %key1 = load i64, ptr %at1, align 16
+  %is1 = icmp eq i64 %key1, %key
+  br i1 %is1, label %found, label %second
+second:
+  %at2 = getelementptr [16 x i8], ptr %slots, i64 %j
+  %key2 = load i64, ptr %at2, align 16
+  %is2 = icmp eq i64 %key2, %key
+  br i1 %is2, label %found, label %none
+found:
+  %index = phi i64 [ %i, %start ], [ %j, %second ]
+  %at = getelementptr [16 x i8], ptr %slots, i64 %index
+  %field = getelementptr i8, ptr %at, i64 8
+  %value = load i64, ptr %field, align 8
+  store i64 %value, ptr %to, align 8
+  br i1 %p, label %fourth, label %fifth
+none:
+  ret void
+fourth:
+  %at4 = getelementptr [32 x i8], ptr %large, i64 %i
+  %key4 = load i64, ptr %at4, align 16
+  br label %sixth
+fifth:
+  %at5 = getelementptr [32 x i8], ptr %large, i64 %j
+  %key5 = load i64, ptr %at5, align 16
+  br label %sixth
+sixth:
+  %other = phi i64 [ %i, %fourth ], [ %j, %fifth ]
+  %k = phi i64 [ %i, %fourth ], [ %key, %fifth ]
+  %keys = phi i64 [ %key4, %fourth ], [ %key5, %fifth ]
+  %at6 = getelementptr [32 x i8], ptr %large, i64 %other
+  %field6 = getelementptr i8, ptr %at6, i64 8
+  %value6 = load i64, ptr %field6, align 8
+  %at7 = getelementptr [16 x i8], ptr %slots, i64 %k
+  %field7 = getelementptr i8, ptr %at7, i64 8
+  %value7 = load i64, ptr %field7, align 8
+  %sum = add i64 %value6, %keys
+  %all = add i64 %sum, %value7
+  store i64 %all, ptr %to, align 8
+  ret void
+}
+; CHECK-LABEL: define void @slots(ptr noalias readonly align 16 %slots, ptr noalias readonly align 16 %large, i64 %i, i64 %j, i64 %key, ptr %to, i1 %p) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %at1 = getelementptr [16 x i8], ptr %slots, i64 %i
+; CHECK-NEXT:   %0 = getelementptr inbounds i8, ptr %at1, i64 0
+; CHECK-NEXT:   %1 = load <2 x i64>, ptr %0, align 16
+; CHECK-NEXT:   %key1 = extractelement <2 x i64> %1, i32 0
+; CHECK-NEXT:   %is1 = icmp eq i64 %key1, %key
+; CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %at1, i64 8
+; CHECK-NEXT:   %3 = extractelement <2 x i64> %1, i32 1
+; CHECK-NEXT:   br i1 %is1, label %found, label %second
+; CHECK-NEXT: second:
+; CHECK-NEXT:   %at2 = getelementptr [16 x i8], ptr %slots, i64 %j
+; CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %at2, i64 0
+; CHECK-NEXT:   %5 = load <2 x i64>, ptr %4, align 16
+; CHECK-NEXT:   %key2 = extractelement <2 x i64> %5, i32 0
+; CHECK-NEXT:   %is2 = icmp eq i64 %key2, %key
+; CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %at2, i64 8
+; CHECK-NEXT:   %7 = extractelement <2 x i64> %5, i32 1
+; CHECK-NEXT:   br i1 %is2, label %found, label %none
+; CHECK-NEXT: found:
+; CHECK-NEXT:   %value = phi i64 [ %3, %start ], [ %7, %second ]
+; CHECK-NEXT:   %index = phi i64 [ %i, %start ], [ %j, %second ]
+; CHECK-NEXT:   %at = getelementptr [16 x i8], ptr %slots, i64 %index
+; CHECK-NEXT:   %field = getelementptr i8, ptr %at, i64 8
+; CHECK-NEXT:   store i64 %value, ptr %to, align 8
+; CHECK-NEXT:   br i1 %p, label %fourth, label %fifth
+; CHECK-NEXT: none:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: fourth:
+; CHECK-NEXT:   %at4 = getelementptr [32 x i8], ptr %large, i64 %i
+; CHECK-NEXT:   %key4 = load i64, ptr %at4, align 16
+; CHECK-NEXT:   br label %sixth
+; CHECK-NEXT: fifth:
+; CHECK-NEXT:   %at5 = getelementptr [32 x i8], ptr %large, i64 %j
+; CHECK-NEXT:   %key5 = load i64, ptr %at5, align 16
+; CHECK-NEXT:   br label %sixth
+; CHECK-NEXT: sixth:
+; CHECK-NEXT:   %other = phi i64 [ %i, %fourth ], [ %j, %fifth ]
+; CHECK-NEXT:   %k = phi i64 [ %i, %fourth ], [ %key, %fifth ]
+; CHECK-NEXT:   %keys = phi i64 [ %key4, %fourth ], [ %key5, %fifth ]
+; CHECK-NEXT:   %at6 = getelementptr [32 x i8], ptr %large, i64 %other
+; CHECK-NEXT:   %field6 = getelementptr i8, ptr %at6, i64 8
+; CHECK-NEXT:   %value6 = load i64, ptr %field6, align 8
+; CHECK-NEXT:   %at7 = getelementptr [16 x i8], ptr %slots, i64 %k
+; CHECK-NEXT:   %field7 = getelementptr i8, ptr %at7, i64 8
+; CHECK-NEXT:   %value7 = load i64, ptr %field7, align 8
+; CHECK-NEXT:   %sum = add i64 %value6, %keys
+; CHECK-NEXT:   %all = add i64 %sum, %value7
+; CHECK-NEXT:   store i64 %all, ptr %to, align 8
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }

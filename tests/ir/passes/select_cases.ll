@@ -163,3 +163,178 @@ end:
 first:
   ret void
 }
+
+; A switch that only chooses values becomes selects.
+define void @chosen(i8 %byte, ptr %to) {
+start:
+  switch i8 %byte, label %joined [
+    i8 123, label %opens
+    i8 91, label %opens
+    i8 125, label %closes
+    i8 93, label %closes
+  ]
+
+opens:
+  br label %joined
+
+closes:
+  br label %joined
+
+joined:
+  %step = phi i32 [ 0, %start ], [ 1, %opens ], [ -1, %closes ]
+  %is = phi i1 [ false, %start ], [ true, %opens ], [ true, %closes ]
+  store i32 %step, ptr %to, align 4
+  store i1 %is, ptr %to, align 1
+  ret void
+}
+; CHECK-LABEL: define void @chosen(i8 %byte, ptr %to) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = icmp eq i8 %byte, 123
+; CHECK-NEXT:   %1 = icmp eq i8 %byte, 91
+; CHECK-NEXT:   %2 = icmp eq i8 %byte, 125
+; CHECK-NEXT:   %3 = icmp eq i8 %byte, 93
+; CHECK-NEXT:   %4 = or i1 %0, %1
+; CHECK-NEXT:   %5 = select i1 %4, i32 1, i32 0
+; CHECK-NEXT:   %6 = or i1 %2, %3
+; CHECK-NEXT:   %7 = select i1 %6, i32 -1, i32 %5
+; CHECK-NEXT:   %8 = or i1 %0, %1
+; CHECK-NEXT:   %9 = or i1 %8, %2
+; CHECK-NEXT:   %10 = or i1 %9, %3
+; CHECK-NEXT:   %11 = select i1 %10, i1 true, i1 false
+; CHECK-NEXT:   br label %joined
+; CHECK-NEXT: joined:
+; CHECK-NEXT:   %step = phi i32 [ %7, %start ]
+; CHECK-NEXT:   %is = phi i1 [ %11, %start ]
+; CHECK-NEXT:   store i32 %step, ptr %to, align 4
+; CHECK-NEXT:   store i1 %is, ptr %to, align 1
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
+; The default is unreachable, and the join consists of a branch.
+define i32 @exhaustive(i32 %tag, i32 %x) {
+start:
+  switch i32 %tag, label %never [
+    i32 0, label %first
+    i32 1, label %second
+    i32 2, label %joined
+  ]
+
+never:
+  unreachable
+
+first:
+  br label %joined
+
+second:
+  br label %joined
+
+joined:
+  %value = phi i32 [ %x, %first ], [ 5, %second ], [ %tag, %start ]
+  br label %end
+
+end:
+  ret i32 %value
+}
+; CHECK-LABEL: define i32 @exhaustive(i32 %tag, i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = icmp eq i32 %tag, 1
+; CHECK-NEXT:   %1 = icmp eq i32 %tag, 2
+; CHECK-NEXT:   %2 = select i1 %0, i32 5, i32 %x
+; CHECK-NEXT:   %3 = select i1 %1, i32 %tag, i32 %2
+; CHECK-NEXT:   br label %joined
+; CHECK-NEXT: joined:
+; CHECK-NEXT:   %value = phi i32 [ %3, %start ]
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret i32 %value
+; CHECK-NEXT: }
+
+; A target computes its value, there are too many cases, and a target that other blocks reach.
+define i32 @computed(i32 %tag, i32 %x, i1 %other) {
+start:
+  switch i32 %tag, label %joined [
+    i32 0, label %first
+    i32 1, label %second
+  ]
+
+first:
+  %twice = mul i32 %x, %x
+  br label %joined
+
+second:
+  br label %joined
+
+joined:
+  %value = phi i32 [ %twice, %first ], [ 5, %second ], [ 7, %start ]
+  switch i32 %value, label %last [
+    i32 1, label %one
+    i32 2, label %two
+    i32 3, label %one
+    i32 4, label %two
+    i32 5, label %one
+    i32 6, label %two
+    i32 7, label %one
+  ]
+
+one:
+  br label %last
+
+two:
+  br label %last
+
+last:
+  %many = phi i32 [ 0, %joined ], [ 1, %one ], [ 2, %two ]
+  br i1 %other, label %choose, label %shared
+
+choose:
+  switch i32 %many, label %done [
+    i32 8, label %shared
+    i32 9, label %done
+  ]
+
+shared:
+  br label %done
+
+done:
+  %result = phi i32 [ 3, %choose ], [ 3, %choose ], [ 4, %shared ]
+  ret i32 %result
+}
+; CHECK-LABEL: define i32 @computed(i32 %tag, i32 %x, i1 %other) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   switch i32 %tag, label %joined [
+; CHECK-NEXT:     i32 0, label %first
+; CHECK-NEXT:     i32 1, label %second
+; CHECK-NEXT:   ]
+; CHECK-NEXT: first:
+; CHECK-NEXT:   %twice = mul i32 %x, %x
+; CHECK-NEXT:   br label %joined
+; CHECK-NEXT: second:
+; CHECK-NEXT:   br label %joined
+; CHECK-NEXT: joined:
+; CHECK-NEXT:   %value = phi i32 [ %twice, %first ], [ 5, %second ], [ 7, %start ]
+; CHECK-NEXT:   switch i32 %value, label %last [
+; CHECK-NEXT:     i32 1, label %one
+; CHECK-NEXT:     i32 2, label %two
+; CHECK-NEXT:     i32 3, label %one
+; CHECK-NEXT:     i32 4, label %two
+; CHECK-NEXT:     i32 5, label %one
+; CHECK-NEXT:     i32 6, label %two
+; CHECK-NEXT:     i32 7, label %one
+; CHECK-NEXT:   ]
+; CHECK-NEXT: one:
+; CHECK-NEXT:   br label %last
+; CHECK-NEXT: two:
+; CHECK-NEXT:   br label %last
+; CHECK-NEXT: last:
+; CHECK-NEXT:   %many = phi i32 [ 0, %joined ], [ 1, %one ], [ 2, %two ]
+; CHECK-NEXT:   br i1 %other, label %choose, label %shared
+; CHECK-NEXT: choose:
+; CHECK-NEXT:   %0 = icmp eq i32 %many, 8
+; CHECK-NEXT:   %1 = select i1 %0, i32 4, i32 3
+; CHECK-NEXT:   br label %done
+; CHECK-NEXT: shared:
+; CHECK-NEXT:   br label %done
+; CHECK-NEXT: done:
+; CHECK-NEXT:   %result = phi i32 [ 4, %shared ], [ %1, %choose ]
+; CHECK-NEXT:   ret i32 %result
+; CHECK-NEXT: }

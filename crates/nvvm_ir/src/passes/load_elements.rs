@@ -221,7 +221,10 @@ fn separate_joint_loads(
             continue;
         };
         for load in loads {
-            let Some(data) = module.inst(load.inst).filter(|data| Some(data.block) == block) else {
+            let Some(data) = module
+                .inst(load.inst)
+                .filter(|data| Some(data.block) == block)
+            else {
                 continue;
             };
             let InstKind::Load { access, .. } = data.kind else {

@@ -424,10 +424,7 @@ impl<'a> Region<'a> {
         let mut orders = Vec::new();
         for (&(left, right), &is_less) in &continued.ordered {
             let [a, b] = [left, right].map(Operand::Name);
-            if is_less
-                && [left, right].iter().any(is_written)
-                && entered.is_below(&a, &b)
-            {
+            if is_less && [left, right].iter().any(is_written) && entered.is_below(&a, &b) {
                 orders.push((left, right));
             }
         }
@@ -1512,7 +1509,9 @@ impl<'a> Facts<'a> {
                 let [_, left, right] = &it.operands[..] else {
                     return None;
                 };
-                let middle = self.middle(left, right).or_else(|| self.middle(right, left));
+                let middle = self
+                    .middle(left, right)
+                    .or_else(|| self.middle(right, left));
                 if let Some(range) = middle {
                     return Some(range);
                 }
@@ -1864,7 +1863,8 @@ impl<'a> Facts<'a> {
     /// one of them: `start..start + count` within a slice.
     fn learn_summands(&mut self, total: &'a str) {
         let sum = Operand::Name(total);
-        let (Some(&summands), Some((0.., most))) = (self.totals.get(total), self.range(&sum)) else {
+        let (Some(&summands), Some((0.., most))) = (self.totals.get(total), self.range(&sum))
+        else {
             return;
         };
         let is_exact = |summand: &'a str| self.is_at_most(&Operand::Name(summand), &sum);
@@ -1927,11 +1927,12 @@ impl<'a> Facts<'a> {
         }
         // The register, and the registers that it is a number away from.
         let mut bases = vec![(original, 0)];
-        let is_exact =
-            |&&(_, number): &&(&'a str, i64)| number >= 0 || range.1 <= i32::MAX.into();
+        let is_exact = |&&(_, number): &&(&'a str, i64)| number >= 0 || range.1 <= i32::MAX.into();
         bases.extend(self.sums.get(original).filter(is_exact));
         bases.extend(self.sums.get(name).filter(is_exact));
-        let copied = bases.iter().map(|&(base, number)| (self.original(base), number));
+        let copied = bases
+            .iter()
+            .map(|&(base, number)| (self.original(base), number));
         let originals: Vec<_> = copied.filter(|it| !bases.contains(it)).collect();
         bases.extend(originals);
         for (base, number) in bases {

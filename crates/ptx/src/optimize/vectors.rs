@@ -12,12 +12,12 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::early_loads::parameter_name;
 use super::flow::Graph;
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
-use super::early_loads::parameter_name;
 use super::{bounds, bytes_of, writes};
 use crate::rewrite::instruction;
 use crate::{Base, Function, Guard, Instruction, Operand, Slice, Statement, Type};

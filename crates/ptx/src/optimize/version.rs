@@ -790,7 +790,9 @@ impl<'a> Ahead<'_, 'a> {
         };
         let mut found = false;
         for test in tests {
-            found |= self.attempt(|ahead| ahead.restrict(&mut reached, test)).is_some();
+            found |= self
+                .attempt(|ahead| ahead.restrict(&mut reached, test))
+                .is_some();
         }
         if !found {
             return None;
