@@ -3579,6 +3579,71 @@ fn loads_start_before_divisions_of_their_block() {
 }
 
 #[test]
+fn checks_of_some_iterations_move_out_of_loops() {
+    let body = "
+        .reg .pred %p<5>;
+        .reg .b32 %r<3>;
+        .reg .b64 %from, %len, %to, %n, %y, %i, %d, %e, %sum;
+        ld.param.u64 %from, [k_param_0];
+        ld.param.u64 %len, [k_param_1];
+        ld.param.u64 %to, [k_param_2];
+        ld.param.u64 %n, [k_param_3];
+        mov.u32 %r1, 0;
+        mov.u32 %r2, %tid.x;
+        cvt.u64.u32 %y, %r2;
+        $loop:
+        setp.le.u64 %p1, %y, 7;
+        @%p1 bra $skip;
+        add.s64 %i, %y, -8;
+        setp.ge.u64 %p2, %i, %len;
+        @%p2 bra $P0;
+        shl.b64 %d, %i, 2;
+        add.s64 %e, %from, %d;
+        ld.global.nc.u32 %r2, [%e];
+        add.s32 %r1, %r1, %r2;
+        $skip:
+        add.s64 %y, %y, 1;
+        setp.lt.u64 %p3, %y, %n;
+        @%p3 bra $loop;
+        st.global.u32 [%to], %r1;
+        ret;
+        "
+    .to_owned()
+        + &panic_with("$P0", "%i");
+    // What the code before the loop computes, if the loop has a copy without the check.
+    let ahead = |body: &str| {
+        let text = optimized(body);
+        let (ahead, _) = text.split_once("ld.global.nc").unwrap();
+        let is_moved = text.matches("ld.global.nc").count() == 2;
+        is_moved.then(|| ["max.u64", "min.u64", "or.pred"].map(|it| ahead.matches(it).count()))
+    };
+    let of = |from: &str, to: &str| ahead(&replaced(&body, from, to));
+    // The first iteration with the check, and whether there is one.
+    assert_eq!(ahead(&body), Some([1, 0, 1]));
+    assert_eq!(
+        of("setp.le.u64 %p1, %y, 7;", "setp.lt.u64 %p1, %y, 7;"),
+        Some([1, 0, 1])
+    );
+    // The last one.
+    assert_eq!(
+        of("setp.le.u64 %p1, %y, 7;", "setp.ge.u64 %p1, %y, 7;"),
+        Some([0, 1, 2])
+    );
+    assert_eq!(
+        of(
+            "setp.le.u64 %p1, %y, 7;",
+            "add.s64 %sum, %y, %len; setp.gt.u64 %p1, %sum, 7;"
+        ),
+        Some([0, 1, 2])
+    );
+    // Signed, or no range of iterations: the check may fail in any of them.
+    for test in ["setp.le.s64 %p1, %y, 7;", "setp.eq.s64 %p1, %y, 7;"] {
+        let found = of("setp.le.u64 %p1, %y, 7;", test);
+        assert_eq!(found, Some([0, 0, 0]), "{test}");
+    }
+}
+
+#[test]
 fn loads_start_before_exchanges_of_lanes() {
     // The number of loads before the second exchange.
     let loads = |between: &str| {
