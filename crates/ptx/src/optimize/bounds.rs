@@ -930,7 +930,7 @@ impl<'a> Known<'a> {
             register,
             bound,
             margin: 1,
-            is_reached: counted.is_exact(),
+            is_reached: counted.is_alone(),
         })
     }
 
@@ -954,7 +954,7 @@ impl<'a> Known<'a> {
             register,
             bound,
             margin: 1,
-            is_reached: counted.is_exact(),
+            is_reached: counted.is_alone(),
         })
     }
 

@@ -18,8 +18,8 @@ pub(super) struct Counted<'a> {
     counters: Vec<Counter<'a>>,
     /// A condition without which the loop does not continue.
     condition: Condition<'a>,
-    /// Whether the loop continues whenever the condition holds.
-    is_exact: bool,
+    /// Whether the branch with the condition has no other one.
+    is_alone: bool,
 }
 
 /// A condition on a counter.
@@ -49,25 +49,28 @@ impl<'a> Counted<'a> {
                 counters.push(other);
             }
         }
-        let exact = each.condition(graph, &counters);
-        let is_partial = exact.is_none();
-        let necessary = exact.or_else(|| each.necessary_condition(graph, &counters));
-        let is_exact = !(is_partial && necessary.is_some());
-        let condition = match necessary {
-            Some((counter, which, comparison)) => Condition {
+        let of = |(counter, which, comparison): (Counter<'a>, Which, Comparison<'a>)| {
+            let offset = match which {
+                Which::Current => 0,
+                Which::Next => step(&counter)?,
+            };
+            Some(Condition {
                 counter,
-                offset: match which {
-                    Which::Current => 0,
-                    Which::Next => step(&counter)?,
-                },
+                offset,
                 comparison,
-            },
-            None => inner_condition(graph, each, &counters)?,
+            })
+        };
+        let (condition, is_alone) = if let Some(found) = each.condition(graph, &counters) {
+            (of(found)?, true)
+        } else if let Some(found) = each.necessary_condition(graph, &counters) {
+            (of(found)?, false)
+        } else {
+            (inner_condition(graph, each, &counters)?, true)
         };
         Some(Counted {
             counters,
             condition,
-            is_exact,
+            is_alone,
         })
     }
 
@@ -96,13 +99,14 @@ impl<'a> Counted<'a> {
         Some(Counted {
             counters,
             condition,
-            is_exact: true,
+            is_alone: true,
         })
     }
 
-    /// Returns whether the loop ends only when the counter reaches the bound.
-    pub fn is_exact(&self) -> bool {
-        self.is_exact
+    /// Returns whether the branch that ends the loop when the counter reaches the bound tests nothing
+    /// else.
+    pub fn is_alone(&self) -> bool {
+        self.is_alone
     }
 
     /// Returns the counter that increases by 1 and the integer of 64 bits that it must not reach for

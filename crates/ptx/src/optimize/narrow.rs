@@ -1939,7 +1939,10 @@ impl<'a> Facts<'a> {
             let low = range.0.saturating_sub(number);
             let high = range.1.saturating_sub(number);
             let mut intersect = |name: &'a str, by: i64| {
-                if let Some(its) = self.ranges.get_mut(name) {
+                // A difference that is not small may have wrapped around.
+                if let Some(its) = self.ranges.get_mut(name)
+                    && (by >= 0 || its.1 <= i32::MAX.into())
+                {
                     its.0 = its.0.max(low.saturating_add(by));
                     its.1 = its.1.min(high.saturating_add(by));
                 }

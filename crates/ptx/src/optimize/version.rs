@@ -740,9 +740,7 @@ impl<'a> Ahead<'_, 'a> {
         let first = self.emit64("add", &["s64"], &start, &skipped);
         let times = self.emit64("sub", &["s64"], &reached.last, &reached.first);
         let by = self.product(&times, &slope);
-        let room = self.emit(Type::B64, "not", &["b64"], [first.clone()]);
-        self.demand("le", "u64", &by, &room);
-        let highest = self.emit64("add", &["s64"], &first, &by);
+        let highest = self.exact_sum(&first, &by, 64);
         self.demand("lt", "u64", &highest, &limit);
         // Or no iteration reaches it.
         let mut passes = self.conditions.split_off(conditions).into_iter();
@@ -1039,17 +1037,22 @@ impl<'a> Ahead<'_, 'a> {
                 highest: first,
             }
         } else {
-            let room = match bits {
-                32 => self.emit64("sub", &["s64"], &number(u32::MAX.into()), &first),
-                _ => self.emit(Type::B64, "not", &["b64"], [first.clone()]),
-            };
-            self.demand("le", "u64", &by, &room);
-            let highest = self.emit64("add", &["s64"], &first, &by);
+            let highest = self.exact_sum(&first, &by, bits);
             Range {
                 lowest: first,
                 highest,
             }
         })
+    }
+
+    /// Emits a 64-bit sum, and adds the condition that it does not wrap in `bits` bits.
+    fn exact_sum(&mut self, first: &Operand<'a>, by: &Operand<'a>, bits: u32) -> Operand<'a> {
+        let room = match bits {
+            32 => self.emit64("sub", &["s64"], &number(u32::MAX.into()), first),
+            _ => self.emit(Type::B64, "not", &["b64"], [first.clone()]),
+        };
+        self.demand("le", "u64", by, &room);
+        self.emit64("add", &["s64"], first, by)
     }
 
     /// Emits a 64-bit product, and adds the condition that it does not wrap.
