@@ -3645,12 +3645,20 @@ fn checks_of_some_iterations_move_out_of_loops() {
 
 #[test]
 fn loads_start_before_exchanges_of_lanes() {
-    // The number of loads before the second exchange.
-    let loads = |between: &str| {
+    // The number of loads before the first exchange and before the second one, in a kernel with
+    // `others` registers besides.
+    let loads = |others: u32, between: &str| {
+        let at = |opcode: &str, operands: fn(u32) -> String| -> String {
+            let all = (0..others).map(|i| format!("{opcode} {};", operands(i)));
+            all.collect()
+        };
+        let early = at("ld.local.u32", |i| format!("%o{i}, [%rd1+{}]", 4 * i));
+        let late = at("st.local.u32", |i| format!("[%rd1+{}], %o{i}", 4 * i));
         let text = optimized(&format!(
-            ".reg .b32 %r<5>; .reg .b64 %rd<4>;
+            ".reg .b32 %r<5>, %o<99>; .reg .b64 %rd<4>;
             ld.param.u64 %rd1, [k_param_0];
             ld.param.u64 %rd2, [k_param_2];
+            {early}
             ld.global.u32 %r1, [%rd1];
             shfl.sync.bfly.b32 %r2, %r1, 1, 31, -1;
             add.s32 %r1, %r1, %r2;
@@ -3659,19 +3667,19 @@ fn loads_start_before_exchanges_of_lanes() {
             ld.global.nc.u32 %r3, [%rd2];
             mad.lo.s32 %r4, %r2, %r3, %r1;
             st.global.u32 [%rd1], %r4;
+            {late}
             ret;"
         ));
-        let (first, _) = text.rsplit_once("shfl").unwrap();
-        let (earliest, _) = text.split_once("shfl").unwrap();
-        [earliest, first].map(|text| text.matches("ld.global").count())
+        let (second, _) = text.rsplit_once("shfl").unwrap();
+        let (first, _) = text.split_once("shfl").unwrap();
+        [first, second].map(|text| text.matches("ld.global").count())
     };
-    assert_eq!(loads(""), [2, 2]);
+    assert_eq!(loads(0, ""), [2, 2]);
     // The address depends on the first one.
-    assert_eq!(
-        loads("cvt.u64.u32 %rd3, %r2; add.s64 %rd2, %rd2, %rd3;"),
-        [1, 2]
-    );
-    assert_eq!(loads("bar.sync 0;"), [1, 2]);
+    let depends = "cvt.u64.u32 %rd3, %r2; add.s64 %rd2, %rd2, %rd3;";
+    assert_eq!(loads(0, depends), [1, 1]);
+    assert_eq!(loads(40, depends), [1, 2]);
+    assert_eq!(loads(40, "bar.sync 0;"), [1, 2]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::sink::dominators;
 use super::version::{Accesses, number};
-use super::words;
+use super::{PRESSURE, liveness, words};
 use crate::rewrite::instruction;
 use crate::{Base, Instruction, Operand, Statement, Type};
 
@@ -274,16 +274,32 @@ fn holds_loads(it: &Instruction<'_>) -> bool {
 
 /// Moves loads before the divisions and the exchanges that precede them, except in cold blocks.
 /// Returns how many.
+///
+/// Loads that depend on an exchange pass later ones only in kernels with so many registers that fewer
+/// threads run at once anyway: more loads in flight per thread do not pay for fewer threads.
 pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
     let shape = graph.shape();
     let dominators = dominators(graph);
+    let hot = graph.order.iter().copied().filter(|&id| !shape.cold[id]);
+    let hot: Vec<Id> = hot.collect();
+    let mut has_few_registers = None;
     let mut count = 0;
-    for id in graph.order.clone() {
-        if shape.cold[id] {
-            continue;
-        }
-        let mut at = 0;
+    for &id in &hot {
+        let (mut at, mut exchanges) = (0, 0);
         while let Some(place) = next_barrier(graph, id, at) {
+            at = place;
+            if let Statement::Instruction(it) = &graph.blocks[id].body[place]
+                && !is_division(it)
+            {
+                exchanges += 1;
+                if exchanges > 1
+                    && *has_few_registers
+                        .get_or_insert_with(|| liveness::pressure(graph, &hot) <= PRESSURE)
+                {
+                    at = place + 1;
+                    continue;
+                }
+            }
             let before = dominators.strict_dominators(id).into_iter().flatten();
             let near = lines(graph, before, id, place);
             let moved = start_before(graph, id, place, near, &shape.predecessors);
