@@ -101,10 +101,10 @@ fn three_loads_of_an_element_become_a_vector_of_four() {
         .reg .b32 %w<9>;
         cvta.to.global.u64 %from, %b;
         cvta.to.global.u64 %out, %to;";
-    // The widths of the loads of a thread from a slice of elements of `size` bytes.
-    let loads = |size: u64, loads: &str| {
+    // The widths of the loads of a thread every `stride` bytes from a slice of elements of `size` bytes.
+    let loads_every = |stride: u64, size: u64, loads: &str| {
         let element = format!(
-            "mul.lo.s64 %d6, %i, {size};
+            "mul.lo.s64 %d6, %i, {stride};
             add.s64 %at, %from, %d6;
             add.s64 %own, %out, %d6;
             add.s64 %own, %own, %a;
@@ -120,6 +120,7 @@ fn three_loads_of_an_element_become_a_vector_of_four() {
         let text = ordinary_entry_with(&[slice], before, &element);
         [".v4.", ".v2."].map(|width| text.matches(width).count())
     };
+    let loads = |size: u64, loads: &str| loads_every(size, size, loads);
     let [x, y, z, w] =
         [0, 4, 8, 12].map(|at| format!("ld.global.nc.u32 %w{}, [%at+{at}];", 4 + at / 4));
     let add = "add.s32 %w4, %w4, %w5; add.s32 %w4, %w4, %w6;";
@@ -127,7 +128,13 @@ fn three_loads_of_an_element_become_a_vector_of_four() {
     assert_eq!(loads(16, &three), [1, 0]);
     assert_eq!(loads(32, &three), [1, 0]);
     assert_eq!(loads(16, &format!("{x} {y} {z} {w} {add}")), [1, 0]);
-    // The last element of the slice may have nothing behind it.
+    // The last element of the slice may have nothing behind it, also if the first of four elements of 12
+    // bytes, or the third one of 20 bytes, is aligned to 16 bytes.
+    assert_eq!(loads_every(48, 12, &three), [0, 1]);
+    let third = "ld.global.nc.u32 %w4, [%at+48]; ld.global.nc.u32 %w5, [%at+52];
+        ld.global.nc.u32 %w6, [%at+56];";
+    assert_eq!(loads_every(80, 20, &format!("{third} {add}")), [0, 1]);
+    assert_eq!(loads_every(80, 80, &format!("{third} {add}")), [1, 0]);
     assert_eq!(loads(24, &three), [0, 1]);
     assert_eq!(loads(12, &three), [0, 0]);
     // The first or the second one is missing.
@@ -2787,6 +2794,10 @@ fn searches_that_exclude_what_they_compared_have_32_bits() {
     // The slice may be empty, or the ends may be equal.
     assert!(!is_narrow(search));
     assert!(!replaced("setp.lt.u64 %p4", "setp.le.u64 %p4"));
+    assert!(!replaced(
+        "setp.lt.u64 %p4, %a3, %a4;",
+        "setp.ne.s32 %p4, %r4, 9;"
+    ));
     // The middle is not between the ends, or its neighbor beyond.
     assert!(!replaced(
         "add.s64 %a6, %a5, %a3;",

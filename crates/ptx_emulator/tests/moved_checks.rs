@@ -229,6 +229,10 @@ impl<'r> Text<'r> {
         self.code.count += 1;
         let skip = format!("$S{}", self.code.count);
         let (reg, suffix) = registers(bits);
+        if self.rng.bool() {
+            self.nearly_guarded(counter, bits, &skip);
+            return self.line(&format!("{skip}:"));
+        }
         for _ in 0..self.rng.u32(1..3) {
             let tested = match self.rng.u32(..3) {
                 0 => self.op(
@@ -253,6 +257,40 @@ impl<'r> Text<'r> {
         }
         self.part(counter, bits, may_store);
         self.line(&format!("{skip}:"));
+    }
+
+    /// Emits a load whose index begins or ends near the limit of a test of the counter.
+    fn nearly_guarded(&mut self, counter: &str, bits: u32, skip: &str) {
+        let (reg, suffix) = registers(bits);
+        let (upper, away) = (self.rng.bool(), self.rng.u32(..3));
+        let more = self.rng.i32(-1..3);
+        let limit = match (upper, bits) {
+            (true, 32) => {
+                let len = self.op("%r", "cvt.u32.u64", "%xs_len");
+                self.op("%r", "add.s32", &format!("{len}, {more}"))
+            }
+            (true, _) => self.op("%rd", "add.s64", &format!("%xs_len, {more}")),
+            (false, _) => format!("%offset{suffix}"),
+        };
+        let relation = match upper {
+            true => ["lt", "le"],
+            false => ["gt", "ge"],
+        }[self.rng.usize(..2)];
+        let operands = format!("{counter}, {limit}");
+        let p = self.op("%p", &format!("setp.{relation}.u{bits}"), &operands);
+        self.line(&format!("@!{p} bra {skip};"));
+        let mut index = counter.to_owned();
+        if !upper {
+            index = self.op(reg, &format!("sub.s{bits}"), &format!("{index}, {limit}"));
+            index = self.op(reg, &format!("add.s{bits}"), &format!("{index}, -{away}"));
+        }
+        if bits == 32 {
+            index = self.op("%rd", "cvt.u64.u32", &index);
+        }
+        self.check(&index, "%xs_len");
+        let at = self.address("%xs", &index);
+        let value = self.op("%r", "ld.global.nc.u32", &format!("[{at}]"));
+        self.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
     }
 
     /// Emits a part of the loop body.
