@@ -682,6 +682,49 @@ fn moved_checks_change_nothing() {
     );
 }
 
+/// Returns a kernel with a loop in which some iterations load an element.
+fn loads_of_some_iterations(rng: &mut Rng) -> String {
+    let mut text = Text::new(rng);
+    let counter = text.register("%rd");
+    text.line(&format!(
+        "mov.u32 %acc, 7;\n    mov.u64 {counter}, %start;\n$loop:"
+    ));
+    text.nearly_guarded(&counter, 64, "$skip");
+    let on = text.register("%p");
+    text.line(&format!(
+        "$skip:\n    add.s64 {counter}, {counter}, 1;\n    setp.lt.u64 {on}, {counter}, %bound;"
+    ));
+    text.line(&format!(
+        "@{on} bra $loop;\n    st.global.u32 [%report+24], %acc;\n    ret;"
+    ));
+    text.finish("%again")
+}
+
+#[test]
+fn checks_of_some_iterations_fail_where_they_did() {
+    let (seed, kernels) = settings(16);
+    let mut changed = 0;
+    for seed in seed.map_or(0..kernels, |seed| seed..seed + 1) {
+        let text = loads_of_some_iterations(&mut Rng::with_seed(seed));
+        let (plain, moved) = finished(&text);
+        changed += u64::from(moved.matches("ld.global").count() > 1);
+        let element = [9; 5];
+        for len in 1..6 {
+            for (start, bound, offset) in (0..3)
+                .flat_map(|start| (start + 1..7).map(move |bound| (start, bound)))
+                .flat_map(|(start, bound)| (0..5).map(move |offset| (start, bound, offset)))
+            {
+                let slices = [&element[..len], &[], &[]];
+                let numbers = [start, bound, 1, offset];
+                let expected = run(&plain, slices, numbers);
+                let found = run(&moved, slices, numbers);
+                assert_eq!(found, expected, "seed {seed}: {numbers:?}\n{text}\n{moved}");
+            }
+        }
+    }
+    assert!(changed > kernels / 2 || seed.is_some(), "{changed}");
+}
+
 impl Text<'_> {
     /// Emits a condition that leads to `skip` unless it holds.
     fn guard(&mut self, x: &str, y: &str, skip: &str) {
