@@ -4,10 +4,10 @@ use core::cmp::Ordering;
 
 /// Returns the number of elements before the first one that is not less, as an error.
 ///
-/// The search in `core` halves the rest in each step, whatever the comparison says. At each step, all
-/// threads then read elements at a distance of multiples of a power of two, which are in one bank of
-/// the cache: a warp waits for 32 reads, one after the other. This search excludes the element that it
-/// compared, so the distances differ. If the elements that are less do not precede the others, the
+/// Each step of the search in `core` halves the rest independently of the comparison. The distances
+/// between the elements that the threads of a warp read in one step are multiples of a power of two, so
+/// the elements are in one bank of the cache, and a warp waits for 32 reads in turn. This search
+/// excludes the element that it compared, so the distances differ. If the elements that are less do not precede the others, the
 /// result may be another one than that of `core`, which is unspecified.
 #[doc(hidden)]
 #[inline]

@@ -122,6 +122,9 @@ pub struct FuncData {
     pub(crate) removed: bool,
 }
 
+/// The constant of a case of a switch, and the case's target.
+pub(crate) type Case = (u128, Block);
+
 /// A basic block.
 #[derive(Clone, Debug)]
 pub struct BlockData {
@@ -563,6 +566,27 @@ impl Module {
     pub fn terminator(&self, block: Block) -> Option<Value> {
         let &last = self.block(block).insts.last()?;
         self.inst(last)?.kind.is_terminator().then_some(last)
+    }
+
+    /// Returns the value of a phi on the edge from a block.
+    pub(crate) fn incoming(&self, phi: Value, block: Block) -> Option<Value> {
+        let InstKind::Phi(incoming) = &self.inst(phi)?.kind else {
+            return None;
+        };
+        let mut values = incoming.iter().filter(|&&(_, from)| from == block);
+        values.next().map(|&(value, _)| value)
+    }
+
+    /// Returns the value, the default and the cases of the switch at the end of a block.
+    pub(crate) fn switch(&self, block: Block) -> Option<(Value, Block, &[Case])> {
+        match &self.inst(self.terminator(block)?)?.kind {
+            InstKind::Switch {
+                value,
+                default,
+                cases,
+            } => Some((*value, *default, cases)),
+            _ => None,
+        }
     }
 
     /// Removes the values of predecessors for which `keep` is false from the phis of a block.

@@ -43,19 +43,12 @@ impl Switch {
     /// Returns the switch at the end of a block. Returns `None` if results share a target, which
     /// one branch would distinguish.
     fn at(module: &Module, block: Block) -> Option<Switch> {
-        let InstKind::Switch {
-            value,
-            default,
-            cases,
-        } = &module.inst(module.terminator(block)?)?.kind
-        else {
-            return None;
-        };
-        let (is_less, is_greater) = ordering(module, *value)?;
-        let width = module.types.int_bits(module.ty(*value))?;
+        let (value, default, cases) = module.switch(block)?;
+        let (is_less, is_greater) = ordering(module, value)?;
+        let width = module.types.int_bits(module.ty(value))?;
         let target = |result: u128| {
             let case = cases.iter().find(|(case, _)| *case == result);
-            case.map_or(*default, |&(_, to)| to)
+            case.map_or(default, |&(_, to)| to)
         };
         let switch = Switch {
             block,

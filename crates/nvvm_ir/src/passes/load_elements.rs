@@ -286,18 +286,7 @@ pub(super) fn split_address(module: &Module, address: Value) -> (Value, i64) {
 
 /// Returns the base and the constant distance in bytes of an address.
 fn constant_step(module: &Module, address: Value) -> Option<(Value, i64)> {
-    let InstKind::Gep {
-        element,
-        base,
-        ref indices,
-        ..
-    } = module.inst(address)?.kind
-    else {
-        return None;
-    };
-    let &[index] = &indices[..] else {
-        return None;
-    };
+    let (element, base, index) = element_of(module, address)?;
     match module.as_const(index) {
         Some(&Const::Int(value)) if module.types.int_bits(module.ty(index)) == Some(64) => {
             let size = i64::try_from(module.types.size(element)).ok()?;
@@ -411,15 +400,7 @@ fn is_small(module: &Module, blocks: &[Block], loads: &[Load], loops: &[Loop]) -
 /// Returns the block that runs if the index in an address is less than the length of its slice, if it
 /// dominates a block. The length is the parameter after the slice's.
 fn checked(module: &Module, func: Func, base: Value, block: usize, flow: &Flow) -> Option<usize> {
-    let InstKind::Gep {
-        element,
-        base: slice,
-        ref indices,
-        ..
-    } = module.inst(base)?.kind
-    else {
-        return None;
-    };
+    let (element, slice, index) = element_of(module, base)?;
     let ValueKind::Param(_, number) = module.value(slice).kind else {
         return None;
     };
@@ -439,7 +420,7 @@ fn checked(module: &Module, func: Func, base: Value, block: usize, flow: &Flow) 
         let InstKind::ICmp { pred, lhs, rhs } = module.inst(cond)?.kind else {
             return None;
         };
-        (pred == IntPred::Ult && indices[..] == [lhs] && is_length(rhs)).then_some(then)
+        (pred == IntPred::Ult && index == lhs && is_length(rhs)).then_some(then)
     };
     let targets = data.blocks.iter().filter_map(target);
     let mut targets = targets.filter_map(|to| data.blocks.iter().position(|&block| block == to));

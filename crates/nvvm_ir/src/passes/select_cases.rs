@@ -6,6 +6,7 @@ use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use crate::builder::Builder;
 use crate::flow::Flow;
 use crate::inst::{BinOp, InstKind, IntPred};
+use crate::metadata::Di;
 use crate::module::Module;
 use crate::value::{Block, Func, Value};
 
@@ -62,16 +63,9 @@ impl Switch {
     /// Returns the switch at the end of a block, if other cases do not skip the default: LLVM
     /// replaces a switch of two arms.
     fn at(module: &Module, block: Block) -> Option<Switch> {
-        let InstKind::Switch {
-            value,
-            default,
-            cases,
-        } = &module.inst(module.terminator(block)?)?.kind
-        else {
-            return None;
-        };
-        let (_, computed) = module.block(*default).insts.split_last()?;
-        let InstKind::Br(join) = module.inst(module.terminator(*default)?)?.kind else {
+        let (value, default, cases) = module.switch(block)?;
+        let (_, computed) = module.block(default).insts.split_last()?;
+        let InstKind::Br(join) = module.inst(module.terminator(default)?)?.kind else {
             return None;
         };
         let is_phi = |&inst: &Value| match module.inst(inst).map(|data| &data.kind) {
@@ -84,10 +78,10 @@ impl Switch {
         let plain = computed.iter().all(|&inst| is_speculatable(module, inst));
         let is_small = computed.len() <= SMALL && phis <= SMALL;
         let some = (1..=CASES).contains(&skips.len()) && skips.len() < cases.len();
-        (some && plain && is_small && join != *default && join != block).then_some(Switch {
+        (some && plain && is_small && join != default && join != block).then_some(Switch {
             block,
-            value: *value,
-            default: *default,
+            value,
+            default,
             join,
             skips,
         })
@@ -98,28 +92,20 @@ impl Switch {
             return;
         };
         let loc = module.inst(branch).and_then(|data| data.loc);
-        let ty = module.ty(self.value);
-        let mut skips = None;
-        for case in self.skips {
-            let case = module.const_int(ty, case);
-            let mut bx = Builder::at(module, self.default, loc);
-            let is_case = bx.icmp(IntPred::Eq, self.value, case);
-            skips = Some(match skips {
-                Some(before) => bx.bin(BinOp::Or, before, is_case),
-                None => is_case,
-            });
-        }
+        let skips = tests(module, self.default, loc, self.value, &self.skips);
+        let skips = any(module, self.default, loc, skips);
         for phi in module.block(self.join).insts.clone() {
-            let Some(InstKind::Phi(incoming)) = module.inst(phi).map(|data| &data.kind) else {
+            if !matches!(
+                module.inst(phi).map(|data| &data.kind),
+                Some(InstKind::Phi(_))
+            ) {
                 break;
-            };
-            let value_of = |block: Block| {
-                let found = incoming.iter().find(|(_, from)| *from == block);
-                found.map(|&(value, _)| value)
-            };
-            if let (Some(skips), Some(skipping), Some(computed)) =
-                (skips, value_of(self.block), value_of(self.default))
-                && skipping != computed
+            }
+            if let (Some(skips), Some(skipping), Some(computed)) = (
+                skips,
+                module.incoming(phi, self.block),
+                module.incoming(phi, self.default),
+            ) && skipping != computed
             {
                 let mut bx = Builder::at(module, self.default, loc);
                 let selected = bx.select(skips, skipping, computed);
@@ -172,22 +158,15 @@ impl Choice {
     /// Returns the switch at the end of a block, if all its targets are empty and continue at the
     /// same block.
     fn at(module: &Module, block: Block) -> Option<Choice> {
-        let InstKind::Switch {
-            value,
-            default,
-            cases,
-        } = &module.inst(module.terminator(block)?)?.kind
-        else {
-            return None;
-        };
+        let (value, default, cases) = module.switch(block)?;
         let ends_in = |target: Block| match module.block(target).insts[..] {
             [end] => Some(&module.inst(end)?.kind),
             _ => None,
         };
         // The default of an exhaustive `match` is unreachable: any of the cases may be the default.
-        let default = match ends_in(*default) {
+        let default = match ends_in(default) {
             Some(InstKind::Unreachable) => cases.first()?.1,
-            _ => *default,
+            _ => default,
         };
         // The block where a target continues, and the predecessor for which its phis have values.
         let edge = |target: Block| match ends_in(target) {
@@ -212,14 +191,14 @@ impl Choice {
         }
         let mut phis = Vec::new();
         for &inst in &module.block(join).insts {
-            let Some(InstKind::Phi(incoming)) = module.inst(inst).map(|data| &data.kind) else {
+            if !matches!(
+                module.inst(inst).map(|data| &data.kind),
+                Some(InstKind::Phi(_))
+            ) {
                 break;
-            };
-            let value_from = |source: &Block| {
-                let found = incoming.iter().find(|(_, from)| from == source);
-                found.map(|&(value, _)| value)
-            };
-            let values: Option<Vec<Value>> = sources.iter().map(value_from).collect();
+            }
+            let values = sources.iter().map(|&from| module.incoming(inst, from));
+            let values: Option<Vec<Value>> = values.collect();
             phis.push((inst, values?));
         }
         // Cases with the values of the default need no selects.
@@ -231,7 +210,7 @@ impl Choice {
         let is_small = phis.len() <= SMALL && needed.len() <= ALL && !phis.is_empty();
         (is_small && join != block).then(|| Choice {
             block,
-            value: *value,
+            value,
             join,
             phis: (phis.iter())
                 .map(|(phi, values)| {
@@ -248,12 +227,7 @@ impl Choice {
             return;
         };
         let loc = module.inst(switch).and_then(|data| data.loc);
-        let ty = module.ty(self.value);
-        let mut is_case = Vec::new();
-        for case in self.cases {
-            let case = module.const_int(ty, case);
-            is_case.push(Builder::at(module, self.block, loc).icmp(IntPred::Eq, self.value, case));
-        }
+        let is_case = tests(module, self.block, loc, self.value, &self.cases);
         module.retain_incoming(self.join, |from| from != self.block);
         for (phi, values) in self.phis {
             let [default, values @ ..] = &values[..] else {
@@ -264,18 +238,10 @@ impl Choice {
                 if value == *default || values[..index].contains(&value) {
                     continue;
                 }
-                // The cases with this value.
-                let mut any = None;
-                for (&is_case, _) in is_case.iter().zip(values).filter(|&(_, of)| *of == value) {
-                    any = Some(match any {
-                        Some(before) => {
-                            Builder::at(module, self.block, loc).bin(BinOp::Or, before, is_case)
-                        }
-                        None => is_case,
-                    });
-                }
-                if let Some(any) = any {
-                    chosen = Builder::at(module, self.block, loc).select(any, value, chosen);
+                let cases = is_case.iter().zip(values).filter(|&(_, of)| *of == value);
+                let cases = cases.map(|(&is_case, _)| is_case).collect();
+                if let Some(is_chosen) = any(module, self.block, loc, cases) {
+                    chosen = Builder::at(module, self.block, loc).select(is_chosen, value, chosen);
                 }
             }
             if let Some(InstKind::Phi(incoming)) = module.inst_mut(phi).map(|it| &mut it.kind) {
@@ -284,6 +250,33 @@ impl Choice {
         }
         Builder::at(module, self.block, loc).br(self.join);
     }
+}
+
+/// Appends comparisons of a value with constants to a block.
+fn tests(
+    module: &mut Module,
+    block: Block,
+    loc: Option<Di>,
+    value: Value,
+    cases: &[u128],
+) -> Vec<Value> {
+    let ty = module.ty(value);
+    let test = |&case: &u128| {
+        let case = module.const_int(ty, case);
+        Builder::at(module, block, loc).icmp(IntPred::Eq, value, case)
+    };
+    cases.iter().map(test).collect()
+}
+
+/// Appends the union of conditions to a block, if there are any.
+fn any(
+    module: &mut Module,
+    block: Block,
+    loc: Option<Di>,
+    conditions: Vec<Value>,
+) -> Option<Value> {
+    let mut union = |before, next| Builder::at(module, block, loc).bin(BinOp::Or, before, next);
+    conditions.into_iter().reduce(&mut union)
 }
 
 /// Returns whether an instruction may run although its result is not needed: it is cheap and has no

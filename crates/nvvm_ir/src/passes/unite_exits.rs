@@ -61,8 +61,8 @@ impl Exits {
         let counted = |compared: [Value; 2], is_next: bool| {
             let phis = module.block(header).insts.iter();
             phis.filter_map(|&phi| {
-                let start = incoming(module, phi, before)?;
-                let next = incoming(module, phi, latch)?;
+                let start = module.incoming(phi, before)?;
+                let next = module.incoming(phi, latch)?;
                 let counter = if is_next { next } else { phi };
                 let place = compared.iter().position(|&value| value == counter)?;
                 let end = compared[1 - place];
@@ -140,9 +140,9 @@ impl Exits {
                     && let InstKind::Phi(_) = kind
                 {
                     let [first, last] =
-                        [self.header, self.latch].map(|from| incoming(module, inst, from));
+                        [self.header, self.latch].map(|from| module.incoming(inst, from));
                     let next = first.and_then(|first| match is_in_header(first) {
-                        true => incoming(module, first, self.latch),
+                        true => module.incoming(first, self.latch),
                         false => Some(first),
                     });
                     if next.is_none() || next != last {
@@ -223,8 +223,9 @@ impl Exits {
             let cond = compare(module, self.before, IntPred::Eq, first, zero);
             set_terminator(module, self.before, branch(cond));
             for phi in module.block(self.exit).insts.clone() {
-                let start = incoming(module, phi, self.header)
-                    .map(|first| incoming(module, first, self.before).unwrap_or(first));
+                let start = module
+                    .incoming(phi, self.header)
+                    .map(|first| module.incoming(first, self.before).unwrap_or(first));
                 if let Some(start) = start
                     && let Some(InstKind::Phi(incoming)) =
                         module.inst_mut(phi).map(|data| &mut data.kind)
@@ -242,15 +243,6 @@ fn set_terminator(module: &mut Module, block: Block, kind: InstKind) {
     if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
         data.kind = kind;
     }
-}
-
-/// Returns the value of a phi on the edge from a block.
-fn incoming(module: &Module, phi: Value, block: Block) -> Option<Value> {
-    let InstKind::Phi(incoming) = &module.inst(phi)?.kind else {
-        return None;
-    };
-    let mut values = incoming.iter().filter(|&&(_, from)| from == block);
-    values.next().map(|&(value, _)| value)
 }
 
 /// If a block of a loop ends the loop if one of some pairs of values are equal: returns its successor

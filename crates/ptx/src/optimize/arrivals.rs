@@ -14,7 +14,7 @@ use petgraph::graphmap::DiGraphMap;
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{
-    instructions, is_parameter, is_pure, is_same_in_block, results, sources,
+    instructions, is_among_lanes, is_parameter, is_pure, is_same_in_block, results, sources,
 };
 use super::specialize::block_width;
 use crate::rewrite::instruction;
@@ -323,9 +323,12 @@ fn barrier(it: &Instruction<'_>) -> Option<u64> {
 /// Returns whether an instruction accesses no memory that a thread of the block writes, and waits
 /// for no other warp.
 fn is_private(it: &Instruction<'_>) -> bool {
-    const AMONG_LANES: &[&str] = &["activemask", "elect", "match", "redux", "shfl", "vote"];
     let read_only = it.opcode == "ld" && it.modifiers.contains(&"nc");
-    is_pure(it) || is_parameter(it) || read_only || AMONG_LANES.contains(&it.opcode)
+    is_pure(it)
+        || is_parameter(it)
+        || read_only
+        || is_among_lanes(it)
+        || matches!(it.opcode, "activemask" | "elect")
 }
 
 /// Returns whether an instruction accesses memory, but no shared memory.

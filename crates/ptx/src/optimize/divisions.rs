@@ -13,7 +13,7 @@ use crate::hash::{HashMap, HashSet};
 
 use super::flow::{End, Graph, Id};
 use super::instructions::{
-    can_be_copied, has_effect, is_parameter, is_pure, rename, results, sources,
+    can_be_copied, has_effect, is_among_lanes, is_parameter, is_pure, rename, results, sources,
 };
 use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
@@ -38,9 +38,6 @@ const WORDS: usize = 16;
 /// The size of a cache line in bytes. The registers of further loads from the same line are better
 /// used otherwise.
 const LINE: u64 = 128;
-
-/// Exchanges between the lanes of a warp.
-const AMONG_LANES: &[&str] = &["match", "redux", "shfl", "vote"];
 
 /// Returns whether ptxas expands an instruction to a branch to a slow path.
 pub(super) fn is_division(it: &Instruction<'_>) -> bool {
@@ -269,14 +266,14 @@ fn renamed<'a>(
 /// Returns whether ptxas moves no load across an instruction: a division, or an exchange between
 /// lanes, which ptxas expands to a branch for warps whose threads are not together.
 fn holds_loads(it: &Instruction<'_>) -> bool {
-    is_division(it) || AMONG_LANES.contains(&it.opcode)
+    is_division(it) || is_among_lanes(it)
 }
 
 /// Moves loads before the divisions and the exchanges that precede them, except in cold blocks.
 /// Returns how many.
 ///
-/// Loads that depend on an exchange pass later ones only in kernels with so many registers that fewer
-/// threads run at once anyway: more loads in flight per thread do not pay for fewer threads.
+/// Loads that depend on an exchange pass later exchanges only in kernels with more than [`PRESSURE`]
+/// live registers: in others, more loads in flight per thread do not pay for fewer resident threads.
 pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
     let shape = graph.shape();
     let dominators = dominators(graph);

@@ -39,6 +39,11 @@ pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
 }
 
+/// Returns whether an instruction exchanges values between the lanes of a warp.
+pub(super) fn is_among_lanes(instruction: &Instruction<'_>) -> bool {
+    matches!(instruction.opcode, "match" | "redux" | "shfl" | "vote")
+}
+
 /// Returns whether an instruction loads a parameter.
 pub(super) fn is_parameter(instruction: &Instruction<'_>) -> bool {
     instruction.opcode == "ld" && instruction.modifiers.first() == Some(&"param")

@@ -465,14 +465,27 @@ impl<'a> Ahead<'_, 'a> {
 
     /// Returns a register that is true if all conditions hold.
     fn all(&mut self) -> &'a str {
-        let mut all = self.conditions[0];
-        for &next in &self.conditions.clone()[1..] {
+        self.all_of(&self.conditions.clone())
+    }
+
+    /// Returns a register that is true if all of these are.
+    fn all_of(&mut self, registers: &[&'a str]) -> &'a str {
+        let mut all = registers[0];
+        for &next in &registers[1..] {
             let both = self.emit(Type::Pred, "and", &["pred"], [all, next].map(Operand::Name));
             if let Operand::Name(name) = both {
                 all = name;
             }
         }
         all
+    }
+
+    /// Returns a comparison with the side on the right that is the same in all iterations, if one is.
+    fn with_invariant_right(&self, compared: Comparison<'a>) -> Comparison<'a> {
+        match self.is_invariant(&compared.left) {
+            true => compared.swapped(),
+            false => compared,
+        }
     }
 
     /// Returns a register that is true if another one is in all lanes of the warp.
@@ -640,11 +653,7 @@ impl<'a> Ahead<'_, 'a> {
             return Some(());
         }
         let (set, ..) = self.each.definition(self.graph, check.register)?;
-        let compared = Comparison::of(set, !check.negated)?;
-        let compared = match self.is_invariant(&compared.left) {
-            true => compared.swapped(),
-            false => compared,
-        };
+        let compared = self.with_invariant_right(Comparison::of(set, !check.negated)?);
         if !self.is_invariant(&compared.right) {
             return None;
         }
@@ -698,11 +707,7 @@ impl<'a> Ahead<'_, 'a> {
     /// that grow by one decide that: `if y > radius { sum -= from[y - radius - 1] }`.
     fn passes_where_reached(&mut self, id: Id, check: Check<'a>) -> Option<()> {
         let (set, ..) = self.each.definition(self.graph, check.register)?;
-        let compared = Comparison::of(set, !check.negated)?;
-        let compared = match self.is_invariant(&compared.left) {
-            true => compared.swapped(),
-            false => compared,
-        };
+        let compared = self.with_invariant_right(Comparison::of(set, !check.negated)?);
         let Operand::Name(index) = compared.left else {
             return None;
         };
@@ -743,12 +748,8 @@ impl<'a> Ahead<'_, 'a> {
         let highest = self.exact_sum(&first, &by, 64);
         self.demand("lt", "u64", &highest, &limit);
         // Or no iteration reaches it.
-        let mut passes = self.conditions.split_off(conditions).into_iter();
-        let first = passes.next()?;
-        let mut all = Operand::Name(first);
-        for next in passes {
-            all = self.emit(Type::Pred, "and", &["pred"], [all, Operand::Name(next)]);
-        }
+        let passes = self.conditions.split_off(conditions);
+        let mut all = Operand::Name(self.all_of(&passes));
         for absent in reached.absent {
             all = self.emit(Type::Pred, "or", &["pred"], [all, absent]);
         }
@@ -803,10 +804,7 @@ impl<'a> Ahead<'_, 'a> {
 
     /// Restricts iterations to those in which a test of a number that grows by one holds.
     fn restrict(&mut self, reached: &mut Reached<'a>, test: Comparison<'a>) -> Option<()> {
-        let test = match self.is_invariant(&test.left) {
-            true => test.swapped(),
-            false => test,
-        };
+        let test = self.with_invariant_right(test);
         let Operand::Name(left) = test.left else {
             return None;
         };

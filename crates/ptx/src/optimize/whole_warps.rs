@@ -15,8 +15,8 @@ use petgraph::graphmap::DiGraphMap;
 use super::arrivals::{Count, Place, outcomes};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
-    can_be_copied, has_effect, instructions, is_parameter, is_pure, is_same_in_block, results,
-    sources,
+    can_be_copied, has_effect, instructions, is_among_lanes, is_parameter, is_pure,
+    is_same_in_block, results, sources,
 };
 use super::loops::{self, Loop};
 use super::names::Names;
@@ -30,10 +30,6 @@ const LARGEST: usize = 1000;
 
 /// The maximum number of loops of a kernel to copy.
 const MOST: usize = 8;
-
-/// The operations among lanes that a loop may have. All lanes of a warp take the same branch, so
-/// they remain together.
-const AMONG_LANES: &[&str] = &["match", "redux", "shfl", "vote"];
 
 /// Gives loops of a kernel with ballots copies for whole warps. Adds the blocks of the original loops to `slow`.
 /// Returns the number of loops.
@@ -167,7 +163,8 @@ fn can_copy(graph: &Graph<'_>, each: &Loop<'_>) -> bool {
     let mut plain = true;
     graph.visit(each.blocks.iter().copied(), &mut |it| {
         size += 1;
-        plain &= can_be_copied(it) || AMONG_LANES.contains(&it.opcode);
+        // All lanes of a warp take the same branch, so they remain together.
+        plain &= can_be_copied(it) || is_among_lanes(it);
     });
     let switches = |&id: &Id| matches!(graph.blocks[id].end, End::Switch(..));
     plain && size <= LARGEST && !each.blocks.iter().any(switches)
