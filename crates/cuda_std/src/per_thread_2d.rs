@@ -139,7 +139,7 @@ struct Places {
     end_x: usize,
     end_y: usize,
     begun: bool,
-    /// Whether the places are those of a thread in the grid.
+    /// Whether the places are those of a block or a thread in the grid.
     of_grid: bool,
 }
 
@@ -148,13 +148,17 @@ impl Places {
     #[inline(always)]
     fn of_block() -> Places {
         let (block, blocks) = (thread::block_idx(), thread::grid_dim());
-        Places::new(
-            block.x as usize,
-            // 32 bits suffice, as in `thread::index`.
-            block.z.wrapping_mul(blocks.y).wrapping_add(block.y) as usize,
-            blocks.x as usize,
-            blocks.y.wrapping_mul(blocks.z) as usize,
-        )
+        let of_grid = true;
+        Places {
+            of_grid,
+            ..Places::new(
+                block.x as usize,
+                // 32 bits suffice, as in `thread::index`.
+                block.z.wrapping_mul(blocks.y).wrapping_add(block.y) as usize,
+                blocks.x as usize,
+                blocks.y.wrapping_mul(blocks.z) as usize,
+            )
+        }
     }
 
     /// Starts at the thread's position in its block.
@@ -206,8 +210,8 @@ impl Places {
         self
     }
 
-    /// Returns whether the grid has a thread for each place. The compiler's copy of a kernel for
-    /// ordinary launches knows that.
+    /// Returns whether the grid has a block or a thread for each place. The compiler's copy of a
+    /// kernel for ordinary launches knows that.
     #[inline(always)]
     fn is_covered(&self) -> bool {
         self.of_grid && self.step_x >= self.end_x && self.step_y >= self.end_y

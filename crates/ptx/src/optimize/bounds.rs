@@ -238,6 +238,9 @@ struct Proven<'a> {
     is_likely: bool,
     /// Whether the thread panics if the comparison has the other outcome, and the host tests demands.
     is_check: bool,
+    /// Whether the thread panics if the comparison has this outcome. No launch is meant to, so this is
+    /// no reason for a demand.
+    panics: bool,
     /// The length, or `None` if the sum need only be at most any length, and 0 always is.
     length: Option<&'a str>,
 }
@@ -299,12 +302,12 @@ pub(super) fn prove<'a>(
     } = analyze(graph, special, &region, &single, ordinary_entries);
     subtract(graph, names, special, &remainders);
     let mut counts: HashMap<(&Polynomial<'a>, &'a str), usize> = HashMap::default();
-    for each in &proven {
+    for each in proven.iter().filter(|each| !each.panics) {
         // A sum that is within another one needs no demand of its own.
         let Some(length) = each.length else {
             continue;
         };
-        let likely = proven.iter().filter(|other| other.is_likely);
+        let likely = (proven.iter()).filter(|other| other.is_likely && !other.panics);
         let all = likely.filter(|other| other.covers(each));
         let greatest = all.map(|other| &other.bound).reduce(|greatest, other| {
             if greatest.is_within(other) {
@@ -739,9 +742,8 @@ fn analyze<'a>(
         certain.contains(each.register)
             && (sides.iter().flatten()).all(|side| is_of_launch(graph, single, side))
     };
-    // No launch is meant to panic.
-    (found.proven).retain(|each| !fails.contains(&(each.register, each.outcome)));
     for each in &mut found.proven {
+        each.panics = fails.contains(&(each.register, each.outcome));
         each.is_likely &= each.bound.is_multiple() || is_certain(each);
         each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
@@ -1842,6 +1844,7 @@ impl<'a> Known<'a> {
                 bound: left.hypothesis.map(|it| (*it).clone()).unwrap_or_default(),
                 is_likely: false,
                 is_check: false,
+                panics: false,
                 length: None,
             });
         }
@@ -1880,6 +1883,7 @@ impl<'a> Known<'a> {
             bound,
             is_likely: false,
             is_check: false,
+            panics: false,
             length: None,
         })
     }
@@ -1946,6 +1950,7 @@ impl<'a> Known<'a> {
             is_likely: is_likely && self.is_natural(&polynomial, &bound),
             bound,
             is_check: false,
+            panics: false,
             length: Some(length),
         })
     }
@@ -2032,6 +2037,7 @@ impl<'a> Known<'a> {
                 is_likely: self.is_natural(&difference, &product),
                 bound: product,
                 is_check: false,
+                panics: false,
                 length: Some(length),
             })
         })
