@@ -478,7 +478,7 @@ impl<'a> Guard<'a> {
 }
 
 /// An operand of an instruction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand<'a> {
     /// A register, special register (with its dimension, as in `%tid.x`), symbol, label or `_`.
     Name(&'a str),

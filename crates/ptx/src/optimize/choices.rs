@@ -150,7 +150,7 @@ impl<'a> Node<'a> {
                 let [a, b] = [&parts[0], &parts[1]]
                     .map(|part| part.value(graph, names, body, (register, ty), is_read));
                 let (a, b) = match (a, b) {
-                    (Some(a), Some(b)) if !is_same(&a, &b) => (a, b),
+                    (Some(a), Some(b)) if a != b => (a, b),
                     (a, b) => return a.or(b),
                 };
                 let operands = [a, b, Operand::Name(predicate)];
@@ -203,17 +203,6 @@ impl<'a> Node<'a> {
             }
         };
         Goes::If(register, value)
-    }
-}
-
-/// Returns whether two values of a register are equal.
-fn is_same(a: &Operand<'_>, b: &Operand<'_>) -> bool {
-    match (a, b) {
-        (Operand::Name(a), Operand::Name(b)) => a == b,
-        (Operand::Integer(a), Operand::Integer(b)) => a == b,
-        (Operand::F32(a), Operand::F32(b)) => a == b,
-        (Operand::F64(a), Operand::F64(b)) => a == b,
-        _ => false,
     }
 }
 

@@ -28,6 +28,7 @@ mod late_steps;
 mod liveness;
 mod loop_ends;
 mod loops;
+mod masks;
 mod names;
 mod narrow;
 mod normal;
@@ -261,6 +262,7 @@ fn optimize_function<'a>(
     changed += recomputed::reuse(&mut graph);
     changed += reloads::remove(&mut graph);
     changed += repeated_moves::remove(&mut graph);
+    changed += masks::replace(&mut graph, names);
     changed += own_indices::separate(&mut graph, names);
     changed += reductions::replace(&mut graph);
     changed += ballots::replace(&mut graph, names);

@@ -13,7 +13,7 @@ use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::early_loads::parameter_name;
-use super::flow::Graph;
+use super::flow::{Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
@@ -105,12 +105,16 @@ struct Lows<'a> {
     pointers: HashSet<&'a str>,
     /// The size of the elements of the slices that these point to.
     elements: HashMap<&'a str, u64>,
+    /// The integers among the parameters, which are assumed to be multiples of two to the power of
+    /// `zeros`.
+    integers: HashSet<&'a str>,
+    zeros: u32,
     /// The instructions that write each register.
     definitions: HashMap<&'a str, Vec<Instruction<'a>>>,
 }
 
 impl<'a> Lows<'a> {
-    fn new(graph: &Graph<'a>, slices: &[&Slice]) -> Lows<'a> {
+    fn new(graph: &Graph<'a>, slices: &[&Slice], zeros: u32) -> Lows<'a> {
         let mut order = Vec::new();
         let mut definitions: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
         graph.visit(graph.order.iter().copied(), &mut |it| {
@@ -122,8 +126,15 @@ impl<'a> Lows<'a> {
                 all.push(it.clone());
             });
         });
-        let mut pointers = HashSet::default();
+        let (mut pointers, mut integers) = (HashSet::default(), HashSet::default());
         graph.visit(graph.order.iter().copied(), &mut |it| {
+            if let [Operand::Name(integer), _] = it.operands[..]
+                && is_parameter(it)
+                && it.guard.is_none()
+                && definitions[integer].len() == 1
+            {
+                integers.insert(integer);
+            }
             if let ("cvta", ["to", "global", _], [_, Operand::Name(pointer)]) =
                 (it.opcode, &it.modifiers[..], &it.operands[..])
                 && let Some([definition]) = definitions.get(pointer).map(|all| &all[..])
@@ -134,6 +145,7 @@ impl<'a> Lows<'a> {
                 pointers.insert(*pointer);
             }
         });
+        integers.retain(|it| !pointers.contains(it));
         let mut elements = HashMap::default();
         for &pointer in &pointers {
             let address = definitions[pointer][0].operands.get(1);
@@ -151,6 +163,8 @@ impl<'a> Lows<'a> {
             known: HashMap::default(),
             pointers,
             elements,
+            integers,
+            zeros,
             definitions,
         };
         // Registers start without a value, and only lose known bits.
@@ -186,6 +200,9 @@ impl<'a> Lows<'a> {
         if self.pointers.contains(register) {
             return Some(Low::constant(0));
         }
+        if self.integers.contains(register) {
+            return Some(Low::new(self.zeros, 0));
+        }
         let mut values = Vec::new();
         for operand in low_sources(it) {
             values.push(self.of(operand)?);
@@ -219,11 +236,16 @@ impl<'a> Lows<'a> {
 
     /// Returns the pointers among the parameters that a register is computed from.
     fn pointers_of(&self, register: &'a str) -> BTreeSet<&'a str> {
+        self.origins(register, &self.pointers)
+    }
+
+    /// Returns those of some registers that the low bits of a register are computed from.
+    fn origins(&self, register: &'a str, among: &HashSet<&'a str>) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
         let mut seen = HashSet::from_iter([register]);
         let mut left = vec![register];
         while let Some(name) = left.pop() {
-            if self.pointers.contains(name) {
+            if among.contains(name) {
                 found.insert(name);
                 continue;
             }
@@ -365,24 +387,10 @@ pub(super) fn combine<'a>(
     kernel: &Function<'a>,
     slices: &[&Slice],
 ) -> usize {
-    let cold = graph.cold();
-    let lows = Lows::new(graph, slices);
-    let mut changes = Vec::new();
-    let mut sizes: BTreeMap<&'a str, i64> = BTreeMap::new();
-    for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
-        let body = with_early_constants(&graph.blocks[id].body);
-        let vectors = vectors_of(graph, names, &lows, &body);
-        for vector in &vectors {
-            for pointer in lows.pointers_of(vector[0].base) {
-                let size = sizes.entry(pointer).or_default();
-                *size = vector.iter().map(|it| it.bytes).sum::<i64>().max(*size);
-            }
-        }
-        if !vectors.is_empty() {
-            changes.push((id, body, vectors));
-        }
-    }
-    if changes.is_empty() || !demand_alignment(graph, names, special, kernel, &sizes) {
+    let Some(Found { changes, sizes }) = find(graph, names, special, slices) else {
+        return 0;
+    };
+    if !demand_alignment(graph, names, special, kernel, &sizes) {
         return 0;
     }
     let mut count = 0;
@@ -404,6 +412,69 @@ pub(super) fn combine<'a>(
     count
 }
 
+/// The vectors of a kernel.
+struct Found<'a> {
+    /// The blocks with vectors, with their new bodies and the vectors.
+    changes: Vec<(Id, Vec<Statement<'a>>, Vec<Vec<Access<'a>>>)>,
+    /// Numbers that the parameters must be multiples of.
+    sizes: BTreeMap<&'a str, i64>,
+}
+
+/// Finds the vectors. Assumes that integers among the parameters, such as the number of columns of a
+/// matrix, are multiples of a power of two if there are more vectors then: of the smallest with the
+/// most vectors.
+fn find<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    slices: &[&Slice],
+) -> Option<Found<'a>> {
+    let cold = graph.cold();
+    let plain = Lows::new(graph, slices, 0);
+    let mut found: Option<(usize, Found<'a>)> = None;
+    for zeros in 0..=LARGEST {
+        let assumed = (zeros > 0).then(|| Lows::new(graph, slices, zeros));
+        let lows = assumed.as_ref().unwrap_or(&plain);
+        let (mut removed, mut changes, mut sizes) = (0, Vec::new(), BTreeMap::new());
+        let mut demand = |register: &'a str, multiple: i64| {
+            let size = sizes.entry(register).or_default();
+            *size = multiple.max(*size);
+        };
+        for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
+            let body = with_early_constants(&graph.blocks[id].body);
+            let vectors = vectors_of(graph, names, lows, &body);
+            for vector in &vectors {
+                let base = vector[0].base;
+                let bytes = vector.iter().map(|it| it.bytes).sum();
+                removed += vector.len() - 1;
+                for pointer in lows.pointers_of(base) {
+                    demand(pointer, bytes);
+                }
+                let is_aligned = |lows: &Lows<'a>| {
+                    let base = lows.of(&Operand::Name(base));
+                    let offset = Low::constant(vector[0].offset as u64);
+                    base.is_some_and(|base| base.plus(offset).zeros() >= bytes.trailing_zeros())
+                };
+                if !is_aligned(&plain) {
+                    for integer in lows.origins(base, &lows.integers) {
+                        demand(integer, 1 << zeros);
+                    }
+                }
+            }
+            if !vectors.is_empty() {
+                changes.push((id, body, vectors));
+            }
+        }
+        if removed > found.as_ref().map_or(0, |&(most, _)| most) {
+            found = Some((removed, Found { changes, sizes }));
+        }
+        if lows.integers.is_empty() {
+            break;
+        }
+    }
+    found.map(|(_, found)| found)
+}
+
 /// Returns the number of bytes that a block loads in vectors of the largest size.
 fn loaded_bytes(body: &[Statement<'_>]) -> usize {
     let loads = body.iter().map(|statement| match statement {
@@ -413,8 +484,8 @@ fn loaded_bytes(body: &[Statement<'_>]) -> usize {
     loads.filter(|&bytes| bytes == 1 << LARGEST).sum()
 }
 
-/// Demands that pointers among the parameters are multiples of these sizes. Returns `false` if the
-/// host could not evaluate the test then.
+/// Demands that parameters are multiples of these sizes. Returns `false` if the host could not
+/// evaluate the test then.
 fn demand_alignment<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
@@ -425,8 +496,8 @@ fn demand_alignment<'a>(
     let single = single_definitions(graph, &graph.cold());
     let mut test = Test::new(graph, names, &single, &special.extents);
     let mut low_bits: Option<&'a str> = None;
-    for (&pointer, &size) in sizes {
-        let Some(value) = test.value(pointer) else {
+    for (&parameter, &size) in sizes {
+        let Some(value) = test.value(parameter) else {
             return false;
         };
         let operands = [Operand::Name(value), number(size as u64 - 1)];
