@@ -44,7 +44,8 @@ impl<'a> Counted<'a> {
     /// Returns how a loop counts, if it does.
     pub fn new(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Counted<'a>> {
         let mut counters = each.counters(graph);
-        for other in unrolled(graph, each) {
+        let others = unrolled(graph, each);
+        for other in others.into_iter().chain(changed_once(graph, each)) {
             if counters.iter().all(|it| it.register != other.register) {
                 counters.push(other);
             }
@@ -77,24 +78,7 @@ impl<'a> Counted<'a> {
     /// Returns how a loop with several latches counts, if it does: by a counter that one instruction
     /// of each iteration changes.
     pub fn with_several_latches(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Counted<'a>> {
-        let mut written: Vec<_> = each.written.iter().collect();
-        written.sort_unstable();
-        let counter = |(&register, &(times, block, index)): (&&'a str, &(u32, Id, usize))| {
-            let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
-                return None;
-            };
-            let (step, bits) = each.step_of(it, register)?;
-            let runs_once = times == 1
-                && always_runs(graph, each, block)
-                && (block == each.header || !reaches(graph, each, block, block, None));
-            runs_once.then_some(Counter {
-                register,
-                next: None,
-                step,
-                bits,
-            })
-        };
-        let counters: Vec<Counter<'a>> = written.into_iter().filter_map(counter).collect();
+        let counters = changed_once(graph, each);
         let condition = inner_condition(graph, each, &counters)?;
         Some(Counted {
             counters,
@@ -316,6 +300,28 @@ impl<'a> Counted<'a> {
             _ => return None,
         })
     }
+}
+
+/// Returns the counters that one instruction of each iteration changes, wherever it is.
+fn changed_once<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Vec<Counter<'a>> {
+    let mut written: Vec<_> = each.written.iter().collect();
+    written.sort_unstable();
+    let counter = |(&register, &(times, block, index)): (&&'a str, &(u32, Id, usize))| {
+        let Statement::Instruction(it) = &graph.blocks[block].body[index] else {
+            return None;
+        };
+        let (step, bits) = each.step_of(it, register)?;
+        let runs_once = times == 1
+            && always_runs(graph, each, block)
+            && (block == each.header || !reaches(graph, each, block, block, None));
+        runs_once.then_some(Counter {
+            register,
+            next: None,
+            step,
+            bits,
+        })
+    };
+    written.into_iter().filter_map(counter).collect()
 }
 
 /// Returns the counters to which several instructions of an unrolled loop add numbers, or whose next

@@ -221,8 +221,15 @@ impl<'s, 'a> Outcomes<'s, 'a> {
 /// Returns the result of a test of a bit, the register with the bit, and whether the result is true
 /// if it is 1.
 fn tested<'a>(it: &Instruction<'a>) -> Option<(&'a str, &'a str, bool)> {
-    let ("setp", None, [Operand::Name(result), Operand::Name(mask), Operand::Integer(value)]) =
-        (it.opcode, it.guard, &it.operands[..])
+    let (
+        "setp",
+        None,
+        [
+            Operand::Name(result),
+            Operand::Name(mask),
+            Operand::Integer(value),
+        ],
+    ) = (it.opcode, it.guard, &it.operands[..])
     else {
         return None;
     };

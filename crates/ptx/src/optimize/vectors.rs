@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::early_loads::parameter_name;
 use super::flow::{Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
+use super::loops;
 use super::names::Names;
 use super::specialize::{Special, Test, single_definitions};
 use super::version::number;
@@ -412,6 +413,47 @@ pub(super) fn combine<'a>(
     count
 }
 
+/// The loops of a kernel, and the blocks that read the registers of less than 32 bits.
+struct Loops<'a> {
+    blocks: Vec<BTreeSet<Id>>,
+    reads: HashMap<&'a str, BTreeSet<Id>>,
+}
+
+impl<'a> Loops<'a> {
+    fn new(graph: &Graph<'a>, cold: &[bool]) -> Loops<'a> {
+        let (flow, back) = loops::back_edges(graph, cold);
+        let blocks = back.into_iter().map(|(latch, header)| {
+            let mut inside = BTreeSet::from([header]);
+            loops::add_body(&flow, latch, &mut inside);
+            inside
+        });
+        let mut all = Loops {
+            blocks: blocks.collect(),
+            reads: HashMap::default(),
+        };
+        for &id in graph.order.iter().filter(|_| !all.blocks.is_empty()) {
+            graph.visit([id], &mut |it| {
+                sources(it, &mut |name| {
+                    if graph.type_of(name).is_some_and(|ty| ty.bits() < 32) {
+                        all.reads.entry(name).or_default().insert(id);
+                    }
+                });
+            });
+        }
+        all
+    }
+
+    /// Returns whether a loop that a block is not in reads a part of a word that the block loads:
+    /// ptxas would take it out of the word in each iteration.
+    fn repeats(&self, block: Id, load: &Access<'a>) -> bool {
+        let mut loops = (self.blocks.iter()).filter(|inside| !inside.contains(&block));
+        loops.any(|inside| {
+            let mut parts = load.registers().filter_map(|it| self.reads.get(it));
+            parts.any(|reads| !reads.is_disjoint(inside))
+        })
+    }
+}
+
 /// The vectors of a kernel.
 struct Found<'a> {
     /// The blocks with vectors, with their new bodies and the vectors.
@@ -430,6 +472,7 @@ fn find<'a>(
     slices: &[&Slice],
 ) -> Option<Found<'a>> {
     let cold = graph.cold();
+    let loops = Loops::new(graph, &cold);
     let plain = Lows::new(graph, slices, 0);
     let mut found: Option<(usize, Found<'a>)> = None;
     for zeros in 0..=LARGEST {
@@ -442,7 +485,8 @@ fn find<'a>(
         };
         for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
             let body = with_early_constants(&graph.blocks[id].body);
-            let vectors = vectors_of(graph, names, lows, &body);
+            let repeats = |load: &Access<'a>| load.is_load() && loops.repeats(id, load);
+            let vectors = vectors_of(graph, names, lows, &body, &repeats);
             for vector in &vectors {
                 let base = vector[0].base;
                 let bytes = vector.iter().map(|it| it.bytes).sum();
@@ -553,19 +597,21 @@ fn constant<'a>(it: &Instruction<'a>) -> Option<&'a str> {
     }
 }
 
-/// Returns the accesses of a block that become vectors, in the order of their addresses.
+/// Returns the accesses of a block that become vectors, in the order of their addresses. Those for
+/// which `stays` is true do not.
 fn vectors_of<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     lows: &Lows<'a>,
     body: &[Statement<'a>],
+    stays: &dyn Fn(&Access<'a>) -> bool,
 ) -> Vec<Vec<Access<'a>>> {
     let mut groups: Vec<Vec<Access<'a>>> = Vec::new();
     for (at, statement) in body.iter().enumerate() {
         let Statement::Instruction(it) = statement else {
             continue;
         };
-        let Some(access) = Access::of(graph, at, it) else {
+        let Some(access) = Access::of(graph, at, it).filter(|it| !stays(it)) else {
             continue;
         };
         let is_same = |group: &&mut Vec<Access<'a>>| {
