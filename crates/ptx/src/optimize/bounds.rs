@@ -45,6 +45,9 @@ const INTEGER_CONVERSIONS: &[&[&str]] = &[&["u32", "u64"], &["u64", "u32"], &["s
 /// place.
 const MULTIPLE: i64 = 1 << 12;
 
+/// The maximum number of elements of a table.
+const TABLE: i64 = 1 << 16;
+
 /// The maximum number of products and sums that are compared with lengths.
 const DEMANDS: usize = 4;
 
@@ -238,6 +241,8 @@ struct Proven<'a> {
     is_likely: bool,
     /// Whether the thread panics if the comparison has the other outcome, and the host tests demands.
     is_check: bool,
+    /// Whether the index is a number of a few bits: see [`compare_in_table`].
+    is_in_table: bool,
     /// Whether the thread panics if the comparison has this outcome. No launch is meant to, so this is
     /// no reason for a demand.
     panics: bool,
@@ -661,7 +666,13 @@ fn analyze<'a>(
                     && single.contains_key(register)
                 {
                     let proven = known.compare(&facts, &special.extents, it, register);
-                    found.proven.extend(proven);
+                    let in_table = || compare_in_table(single, &facts, special, it, register);
+                    let is_likely = proven.as_ref().is_some_and(|it| it.is_likely);
+                    let certain = proven.as_ref().is_some_and(|it| it.length.is_none());
+                    found.proven.extend(match is_likely || certain {
+                        true => proven,
+                        false => in_table().or(proven),
+                    });
                     let subtractions = known.subtractions(&facts, &special.extents, it);
                     found
                         .remainders
@@ -744,10 +755,78 @@ fn analyze<'a>(
     };
     for each in &mut found.proven {
         each.panics = fails.contains(&(each.register, each.outcome));
-        each.is_likely &= each.bound.is_multiple() || is_certain(each);
+        each.is_likely &= each.bound.is_multiple() || is_certain(each) || each.is_in_table;
         each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
     found
+}
+
+/// Returns the outcome of a comparison of an index with a length, if the index is a number of a few
+/// bits: a slice that has an element for each of them is likely to be a table.
+fn compare_in_table<'a>(
+    single: &HashMap<&'a str, Instruction<'a>>,
+    facts: &Facts<'a>,
+    special: &Special<'a>,
+    it: &Instruction<'a>,
+    register: &'a str,
+) -> Option<Proven<'a>> {
+    let comparison = Comparison::of(it, true)?;
+    let is_length =
+        |it: &Operand<'a>| matches!(it, Operand::Name(it) if special.extents.contains(it));
+    let comparison = match is_length(&comparison.right) {
+        true => comparison,
+        false => comparison.swapped(),
+    };
+    let &Operand::Name(length) = &comparison.right else {
+        return None;
+    };
+    let outcome = match comparison.relation {
+        Relation::Less => true,
+        Relation::GreaterOrEqual => false,
+        _ => return None,
+    };
+    let is_index = comparison.bits == 64 && !comparison.signed && is_length(&comparison.right);
+    if !is_index || !is_of_few_bits(single, &comparison.left) {
+        return None;
+    }
+    let (low, high) = facts.range(&comparison.left)?;
+    let bound = high
+        .checked_add(1)
+        .filter(|&bound| low >= 0 && bound <= TABLE)?;
+    Some(Proven {
+        register,
+        outcome,
+        bound: Polynomial::constant(bound),
+        is_likely: true,
+        is_check: false,
+        panics: false,
+        is_in_table: true,
+        length: Some(length),
+    })
+}
+
+/// Returns whether an integer is a part of another one, or a byte or half in memory.
+fn is_of_few_bits<'a>(single: &HashMap<&'a str, Instruction<'a>>, operand: &Operand<'a>) -> bool {
+    let mut operand = operand;
+    for _ in 0..STEPS {
+        let Operand::Name(name) = operand else {
+            return false;
+        };
+        let Some(it) = single.get(name).filter(|it| it.guard.is_none()) else {
+            return false;
+        };
+        let is_constant = |it: &Operand<'_>| matches!(it, Operand::Integer(_));
+        match (it.opcode, &it.operands[..]) {
+            ("and" | "rem" | "shr", [_, _, number]) => return is_constant(number),
+            ("bfe" | "ld", _) => return true,
+            ("cvt", [_, from]) if it.modifiers.ends_with(&["u8"]) => {
+                return matches!(from, Operand::Name(_));
+            }
+            ("cvt" | "mov", [_, from]) => operand = from,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Adds the predicates, each with a value, for which a check fails that passes if a predicate has a
@@ -1845,6 +1924,7 @@ impl<'a> Known<'a> {
                 is_likely: false,
                 is_check: false,
                 panics: false,
+                is_in_table: false,
                 length: None,
             });
         }
@@ -1884,6 +1964,7 @@ impl<'a> Known<'a> {
             is_likely: false,
             is_check: false,
             panics: false,
+            is_in_table: false,
             length: None,
         })
     }
@@ -1951,6 +2032,7 @@ impl<'a> Known<'a> {
             bound,
             is_check: false,
             panics: false,
+            is_in_table: false,
             length: Some(length),
         })
     }
@@ -2038,6 +2120,7 @@ impl<'a> Known<'a> {
                 bound: product,
                 is_check: false,
                 panics: false,
+                is_in_table: false,
                 length: Some(length),
             })
         })
