@@ -32,6 +32,7 @@ mod fold_null_tests;
 mod keep_strided_loops;
 mod load_elements;
 mod merge_branches;
+mod merge_loops;
 mod narrow_sums;
 mod parameters;
 mod prune;
@@ -65,6 +66,7 @@ pub use fold_null_tests::fold_null_tests;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
+pub use merge_loops::merge_loops;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
@@ -156,6 +158,11 @@ pub const PASSES: &[Pass] = &[
         name: "separate_locals",
         about: "gives each way to accesses of one of several local variables a copy of them",
         run: separate_locals,
+    },
+    Pass {
+        name: "merge_loops",
+        about: "merges nested loops that visit a local array together",
+        run: merge_loops,
     },
     Pass {
         name: "unroll_array_loops",

@@ -337,6 +337,7 @@ impl Compiler<'_> {
                     passes::subtract_steps(&mut optimized);
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
+                    passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::read_constants(&mut optimized);
                     passes::dead_globals(&mut optimized);

@@ -35,7 +35,7 @@ fn unite_in(module: &mut Module, func: Func) {
 }
 
 /// Adds a block through which the latches of a loop reach its header.
-fn unite(module: &mut Module, func: Func, header: Block, latches: &[Block]) {
+pub(super) fn unite(module: &mut Module, func: Func, header: Block, latches: &[Block]) {
     let latch = module.add_block(func, "latch");
     let is_latch = |block: &Block| latches.contains(block);
     let mut loc = None;
@@ -54,7 +54,11 @@ fn unite(module: &mut Module, func: Func, header: Block, latches: &[Block]) {
         };
         let (back, mut others): (Vec<_>, Vec<_>) =
             (incoming.iter().copied()).partition(|(_, from)| is_latch(from));
-        let value = Builder::at(module, latch, loc).phi(ty, back);
+        // A value of all of them dominates all of them.
+        let value = match back[..] {
+            [(first, _), ref rest @ ..] if rest.iter().all(|&(it, _)| it == first) => first,
+            _ => Builder::at(module, latch, loc).phi(ty, back),
+        };
         others.push((value, latch));
         if let Some(data) = module.inst_mut(inst) {
             data.kind = InstKind::Phi(others);

@@ -83,7 +83,7 @@ struct Left {
 }
 
 /// Returns the arrays of a function that have elements with variable indices.
-fn arrays(module: &Module, func: Func) -> Vec<Value> {
+pub(super) fn arrays(module: &Module, func: Func) -> Vec<Value> {
     let blocks = module.func(func).blocks.iter();
     let insts = blocks.flat_map(|&block| module.block(block).insts.iter().copied());
     let allocas: Vec<Value> = insts

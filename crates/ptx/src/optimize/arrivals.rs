@@ -33,7 +33,13 @@ const STEPS: usize = 8;
 pub(super) type Place = (Id, usize);
 
 /// Simplifies the operations among the threads of a block. Returns the number of changes.
-pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
+///
+/// `panics` are the functions that end the launch.
+pub(super) fn simplify(
+    graph: &mut Graph<'_>,
+    kernel: &Function<'_>,
+    panics: &HashSet<&str>,
+) -> usize {
     let mut waits = false;
     graph.visit(graph.order.iter().copied(), &mut |it| {
         waits |= matches!(it.opcode, "bar" | "barrier" | "vote");
@@ -41,7 +47,7 @@ pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
     if !waits {
         return 0;
     }
-    let changed = fold_counts(graph, kernel);
+    let changed = fold_counts(graph, kernel, panics);
     if changed > 0 {
         graph.tidy();
     }
@@ -50,7 +56,10 @@ pub(super) fn simplify(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
 
 /// Replaces the ballot of all lanes and the number of threads that arrive at a barrier by constants
 /// where no thread of the warp or block can have exited, and removes the branches that depend on them.
-fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
+///
+/// Threads may have panicked. The others then get any bits for their values, until the launch ends.
+/// Without the panic, they do not.
+fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>, panics: &HashSet<&str>) -> usize {
     let threads = super::threads(kernel);
     if threads == 0 {
         return 0;
@@ -86,7 +95,13 @@ fn fold_counts(graph: &mut Graph<'_>, kernel: &Function<'_>) -> usize {
         let outcomes = outcomes(&single, &known);
         let mut copy = graph.clone();
         settle(&mut copy, &outcomes);
-        copy.remove_unreachable();
+        let ends = copy.ends_in(|block| {
+            let mut panic = false;
+            (block.body.iter())
+                .for_each(|it| instructions(it, &mut |it| panic |= calls(it, panics)));
+            panic
+        });
+        remove_checks(&mut copy, &ends);
         let paths = Paths::new(&copy);
         let has_ballots = counts.iter().any(|(_, count)| count.barrier.is_none());
         let in_warp = has_ballots.then(|| Divergence::new(&copy, warp).blocks);
@@ -143,18 +158,29 @@ pub(super) fn are_together<'a>(
     registers: &[&'a str],
 ) -> bool {
     let mut copy = graph.clone();
-    for &id in &graph.order {
-        if let Some(check) = super::check_of(graph, cold, id) {
-            copy.blocks[id].end = End::Jump(check.passes, false);
-        }
-    }
-    copy.remove_unreachable();
+    remove_checks(&mut copy, cold);
     let divergence = Divergence::new(&copy, Together::Warp { in_row });
     let paths = Paths::new(&copy);
     blocks
         .iter()
         .all(|&id| paths.is_reached_except_in((id, 0), &divergence.blocks))
         && registers.iter().all(|&name| !divergence.differs(name))
+}
+
+/// Removes the branches to cold blocks.
+fn remove_checks(graph: &mut Graph<'_>, cold: &[bool]) {
+    for id in graph.order.clone() {
+        if let Some(check) = super::check_of(graph, cold, id) {
+            graph.blocks[id].end = End::Jump(check.passes, false);
+        }
+    }
+    graph.remove_unreachable();
+}
+
+/// Returns whether an instruction calls one of the functions.
+fn calls(it: &Instruction<'_>, functions: &HashSet<&str>) -> bool {
+    let is_one = |it: &Operand<'_>| matches!(it, Operand::Name(name) if functions.contains(name));
+    it.opcode == "call" && it.operands.iter().any(is_one)
 }
 
 /// Returns whether an instruction exchanges values among lanes of a warp that wait for each other.

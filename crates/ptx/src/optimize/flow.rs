@@ -356,11 +356,17 @@ impl<'a> Graph<'a> {
 
     /// Returns for each block whether it is cold: all paths from it end in a panic or a trap.
     pub fn cold(&self) -> Vec<bool> {
+        self.ends_in(|_| true)
+    }
+
+    /// Returns for each block whether all paths from it end in a trap, or in a call that does not
+    /// return, in a block for which `is_end` is true.
+    pub fn ends_in(&self, is_end: impl Fn(&Block<'a>) -> bool) -> Vec<bool> {
         // Those of blocks that are not written, too.
         let predecessors = self.predecessors_of(0..self.blocks.len());
         let mut cold: Vec<bool> = (self.blocks.iter())
             .map(|block| match &block.end {
-                End::Never => true,
+                End::Never => is_end(block),
                 End::Leave(instruction) => instruction.opcode == "trap",
                 _ => false,
             })

@@ -158,12 +158,13 @@ pub fn optimize<'a>(
     names: &'a Names,
 ) -> HashMap<&'a str, Budget> {
     let no_return = no_return(module);
+    let panics = panics(module, &no_return);
     let mut budgets = HashMap::default();
     let mut items = Vec::with_capacity(module.items.len());
     for mut item in std::mem::take(&mut module.items) {
         let mut optimized = None;
         if let Item::Function(function) = &mut item {
-            optimized = optimize_function(function, &no_return, kernels, names);
+            optimized = optimize_function(function, &no_return, &panics, kernels, names);
             if let Some(Optimized { budget, ordinary }) = &optimized {
                 // The original of two entries rarely runs.
                 let name = ordinary
@@ -225,6 +226,38 @@ fn no_return<'a>(module: &Module<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
+/// The functions among `no_return` that end the launch, not only the thread.
+fn panics<'a>(module: &Module<'a>, no_return: &HashSet<&'a str>) -> HashSet<&'a str> {
+    let functions = module.items.iter().filter_map(|item| match item {
+        // A thread that panics after another one exits, and the first one ends the launch.
+        Item::Function(function) if !function.name.starts_with("__cuda_std_") => Some(function),
+        _ => None,
+    });
+    let functions: Vec<&Function<'a>> = functions.collect();
+    let mut exits: HashSet<&'a str> = HashSet::default();
+    loop {
+        let before = exits.len();
+        for function in &functions {
+            let mut leaves = false;
+            for statement in function.body.iter().flatten() {
+                instructions::instructions(statement, &mut |it| {
+                    leaves |= it.opcode == "exit"
+                        || it.opcode == "call"
+                            && it.operands.iter().any(
+                                |it| matches!(it, Operand::Name(name) if exits.contains(name)),
+                            );
+                });
+            }
+            if leaves {
+                exits.insert(function.name);
+            }
+        }
+        if exits.len() == before {
+            return no_return.difference(&exits).copied().collect();
+        }
+    }
+}
+
 /// The result of optimizing a function.
 struct Optimized<'a> {
     /// The number of registers, if ptxas should not choose it alone.
@@ -237,6 +270,7 @@ struct Optimized<'a> {
 fn optimize_function<'a>(
     function: &mut Function<'a>,
     no_return: &HashSet<&'a str>,
+    panics: &HashSet<&'a str>,
     kernels: Kernels<'_>,
     names: &'a Names,
 ) -> Option<Optimized<'a>> {
@@ -268,7 +302,7 @@ fn optimize_function<'a>(
     changed += ballots::replace(&mut graph, names);
     if function.entry {
         changed += ordered::relax(&mut graph, names, function);
-        changed += arrivals::simplify(&mut graph, function);
+        changed += arrivals::simplify(&mut graph, function, panics);
     }
     changed += exits::separate(&mut graph, names);
     changed += convert::widen(&mut graph, names);
@@ -324,7 +358,7 @@ fn optimize_function<'a>(
         weaker::remove(&mut graph, &weaker);
         overwritten::delay(&mut graph, names, &special);
         // The copy has fewer loops.
-        arrivals::simplify(&mut graph, function);
+        arrivals::simplify(&mut graph, function, panics);
         changed += sink::sink(&mut graph, names, &special);
         is_small = benefits_from_threads(&graph, &special, threads(function))
             && !function.directives.iter().any(limits_registers)

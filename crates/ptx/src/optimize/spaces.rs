@@ -177,8 +177,12 @@ fn result_of<'a>(
         ("cvta", ["global", "u64"], _) => Some(In("global")),
         ("cvta", ["local", "u64"], _) => Some(In("local")),
         ("mov", ["u64" | "b64" | "s64"], [_, from]) => operand(from),
+        // One of them may depend on the result.
         ("selp", ["u64" | "b64" | "s64"], [_, left, right, _]) => {
-            Some(operand(left)?.or(operand(right)?))
+            match (operand(left), operand(right)) {
+                (Some(left), Some(right)) => Some(left.or(right)),
+                (left, right) => left.or(right),
+            }
         }
         ("add", ["u64" | "s64"], [_, left, right]) => {
             Some(match (operand(left)?, operand(right)?) {
