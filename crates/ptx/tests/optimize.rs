@@ -48,10 +48,20 @@ fn optimized_with(directive: &str, body: &str) -> String {
 
 /// Returns the entry for ordinary launches of a kernel after the passes for speed.
 fn entry_for_ordinary_launches(text: &str, kernels: ptx::Kernels<'_>) -> String {
+    entry_with_condition(text, kernels).0
+}
+
+/// The same, and the condition for it.
+fn entry_with_condition(text: &str, kernels: ptx::Kernels<'_>) -> (String, ptx::Condition) {
     let options = stack::Options::default();
     let finished = ptx::finish(text, &[], Purpose::Speed(kernels), &options).unwrap();
     let start = finished.text.find(".entry k$ordinary").unwrap();
-    finished.text[start..].to_owned()
+    let variable = format!("{}k[", ptx::CONDITION_PREFIX);
+    let variable = &finished.text[finished.text.find(&variable).unwrap()..];
+    let bytes = &variable[variable.find('{').unwrap() + 1..variable.find('}').unwrap()];
+    let bytes: Vec<u8> = (bytes.split(',').map(|byte| byte.trim().parse().unwrap())).collect();
+    let condition = ptx::Condition::decode(&bytes, &[8; 4]).unwrap();
+    (finished.text[start..].to_owned(), condition)
 }
 
 /// Returns the lines from the one that contains `from` to the one that contains `to`.
@@ -4372,6 +4382,16 @@ fn ordinary_entry(before: &str, element: &str) -> String {
 
 /// The same of a kernel with slices among its parameters.
 fn ordinary_entry_with(slices: &[Slice], before: &str, element: &str) -> String {
+    ordinary(slices, before, element).0
+}
+
+/// The same, and whether the host chooses it if the numbers in `%a`, `%b` and `%count` have these
+/// values: of a launch with a thread per element.
+fn ordinary(
+    slices: &[Slice],
+    before: &str,
+    element: &str,
+) -> (String, impl Fn([u64; 3]) -> bool + use<>) {
     let text = format!(
         "{PANIC}
         .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
@@ -4422,7 +4442,15 @@ fn ordinary_entry_with(slices: &[Slice], before: &str, element: &str) -> String 
         ordinary_entries: true,
         ..ptx::Kernels::default()
     };
-    entry_for_ordinary_launches(&text, kernels)
+    let (entry, condition) = entry_with_condition(&text, kernels);
+    let is_chosen = move |[a, b, count]: [u64; 3]| {
+        let sizes = ptx::LaunchSizes {
+            block: [256, 1, 1],
+            grid: [count.div_ceil(256) as u32, 1, 1],
+        };
+        condition.holds(&sizes, |index, _, _| [0, a, b, count][index])
+    };
+    (entry, is_chosen)
 }
 
 #[test]
@@ -4709,4 +4737,74 @@ fn neighboring_accesses_become_vectors() {
     let stores = "add.s64 %own, %out, %d6;
         st.global.u32 [%own], %w0; add.s32 %w1, %w0, %w2; st.global.u32 [%own+4], %w1;";
     assert!(entry(16, stores).contains("st.global.v2.b32"));
+}
+
+/// Selects between masks, of which bit 0 is tested.
+const MASKS: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<19>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [k_param_0];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd1];
+    setp.eq.s32 %p1, %r1, %r2;
+    setp.lt.s32 %p2, %r1, %r2;
+    setp.lt.s32 %p3, %r3, %r4;
+    selp.b32 %r5, -1, 0, %p2;
+    selp.b32 %r6, -1, 0, %p3;
+    selp.b32 %r7, %r6, %r5, %p1;
+    and.b32 %r8, %r7, 1;
+    setp.eq.b32 %p4, %r8, 1;
+    selp.b32 %r9, %r1, %r2, %p4;
+    st.global.u32 [%rd1], %r9;
+    ret;
+";
+
+#[test]
+fn draft_masks() {
+    println!("{}", optimized(MASKS));
+    println!("{}", optimized(&MASKS.replace("selp.b32 %r7, %r6, %r5, %p1;", "selp.b32 %r7, %r6, %r5, %p1; setp.gt.s32 %p5, %r3, 5; selp.b32 %r10, 1, 0, %p5; selp.b32 %r11, %r10, %r7, %p3;").replace("%r8, %r7", "%r8, %r11")));
+}
+
+#[test]
+fn draft_counts() {
+    for (s, r) in [
+        ("setp.eq.s64 %k2, %n, 0; @%k2 bra $end;", ""),
+        (
+            "setp.eq.s64 %k2, %n, 0; @%k2 bra $end;",
+            "st.global.u64 [%rd3], %q0;",
+        ),
+        ("", "st.global.u64 [%rd3], %q0;"),
+    ] {
+        let rounded = "and.b64 %q4, %n, 255; setp.ne.s64 %k1, %q4, 0; selp.u64 %q5, 1, 0, %k1;
+                   shr.u64 %q6, %n, 8; add.s64 %q7, %q6, %q5; mov.u64 %q0, %q7;";
+        let element = format!(
+            "{NEIGHBORS} .reg .b64 %q<9>; .reg .pred %k<9>; .reg .b64 %n;
+             shr.u64 %n, %rd2, 4; {s} {rounded} mov.u64 %q1, 0;
+             $inner: shl.b64 %q2, %q1, 2; add.s64 %q3, %rd1, %q2; ld.global.u32 %r7, [%q3];
+             add.s64 %q1, %q1, 256; add.s64 %q0, %q0, -1; setp.eq.s32 %k3, %r7, 0;
+             @%k3 bra $skip; st.global.u32 [%rd3], %r7; {r}
+             $skip: setp.ne.s64 %k0, %q0, 0; @%k0 bra $inner;"
+        );
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        println!("=====\n{}", specialized(&text).1);
+    }
+}
+
+#[test]
+fn draft_vectors() {
+    let before = "
+        .reg .b64 %from, %out, %at, %own;
+        .reg .b16 %h<9>;
+        .reg .b32 %w<9>;
+        cvta.to.global.u64 %from, %b;
+        cvta.to.global.u64 %out, %to;";
+    let element = "mul.lo.s64 %d6, %i, %a; add.s64 %at, %from, %d6; add.s64 %own, %out, %i;
+       ld.global.nc.u8 %h0, [%at]; ld.global.nc.u8 %h1, [%at+1]; ld.global.nc.u8 %h2, [%at+2]; ld.global.nc.u8 %h3, [%at+3];
+       add.s16 %h0, %h0, %h1; add.s16 %h0, %h0, %h2; add.s16 %h0, %h0, %h3; st.global.u8 [%own], %h0;";
+    let (text, chosen) = ordinary(&[], before, element);
+    println!("{text}");
+    for a in [0, 1, 2, 4, 6, 8] {
+        println!("{a} {}", chosen([a, 4096, 512]));
+    }
 }

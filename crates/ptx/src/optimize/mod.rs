@@ -67,14 +67,15 @@ use crate::hash::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use flow::{End, Graph, Id};
-use instructions::results;
+use instructions::{results, sources};
 pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
 use specialize::Special;
 
 use crate::condition::ORDINARY_SUFFIX;
 use crate::{
-    Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type, Variable,
+    Base, Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type,
+    Variable,
 };
 
 /// The maximum number of floating-point operations of a loop that does not count as the work of a
@@ -527,9 +528,15 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
 }
 
 /// Returns whether a kernel has a loop that mostly waits for loads of global memory. More of them are
-/// then in flight if ptxas unrolls the loop with other registers for each.
+/// then in flight if ptxas unrolls the loop with other registers for each. Elements that all threads
+/// load are in a cache soon.
 fn waits_for_loads(graph: &Graph<'_>) -> bool {
     let cold = graph.cold();
+    let different = of_threads(graph);
+    let is_different = |it: &Operand<'_>| match it {
+        Operand::Address(Base::Name(base), _) => different.contains(base),
+        _ => false,
+    };
     loops::single_latch(graph, &cold).iter().any(|each| {
         let (mut size, mut bytes, mut products, mut fused) = (0, 0, 0, 0);
         let (mut fills, mut waits, mut tensors) = (false, false, false);
@@ -537,7 +544,11 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         graph.visit(own, &mut |it| {
             size += 1;
             match (it.opcode, &it.modifiers[..]) {
-                ("ld", modifiers) if modifiers.contains(&"global") => bytes += bytes_of(it),
+                ("ld", modifiers) if modifiers.contains(&"global") => {
+                    if it.operands.iter().any(is_different) {
+                        bytes += bytes_of(it);
+                    }
+                }
                 // Several instructions each.
                 ("mul" | "mad", ["lo" | "hi", "s64" | "u64"]) => products += 1,
                 ("fma", _) => fused += 1,
@@ -554,6 +565,38 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         // A loop that only fills shared memory is a small part of the kernel.
         bytes > 0 && !computes && (waits || !fills)
     })
+}
+
+/// Returns the registers that are computed from the index of the thread, from what is loaded at such
+/// an address, or from what other threads write.
+fn of_threads<'a>(graph: &Graph<'a>) -> HashSet<&'a str> {
+    let mut found: HashSet<&'a str> = HashSet::default();
+    loop {
+        let before = found.len();
+        graph.visit(graph.order.iter().copied(), &mut |it| {
+            let is_read = |space: &&str| ["global", "param"].contains(space);
+            let mut depends = match it.opcode {
+                "ld" => !it.modifiers.iter().any(is_read),
+                opcode => ["atom", "call", "shfl"].contains(&opcode),
+            };
+            sources(it, &mut |name| {
+                depends |= found.contains(name) || is_of_thread(name)
+            });
+            if depends {
+                results(it, &mut |name| _ = found.insert(name));
+            }
+        });
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Returns whether a special register differs among the threads of a block.
+fn is_of_thread(name: &str) -> bool {
+    ["%tid.", "%laneid", "%lanemask", "%warpid"]
+        .iter()
+        .any(|it| name.starts_with(it))
 }
 
 /// A branch to a panic.
