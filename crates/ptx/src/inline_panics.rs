@@ -227,14 +227,14 @@ fn parameter_load(instruction: &Instruction<'_>, params: &[(&str, Type)]) -> Opt
 }
 
 /// A call of a function that returns nothing.
-struct Call<'a> {
-    function: &'a str,
+pub(crate) struct Call<'a> {
+    pub function: &'a str,
     /// The arguments: scalars in registers, or numbers.
     arguments: Vec<Operand<'a>>,
 }
 
 /// Returns the call that a block consists of: stores of arguments, the call, and perhaps `exit`.
-fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
+pub(crate) fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
     let Statement::Block(block) = statement else {
         return None;
     };

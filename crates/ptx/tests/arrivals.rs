@@ -316,7 +316,8 @@ fn threads_that_may_have_left_a_loop_are_counted() {
         setp.gt.u32 %p4, %r1, %r10; @%p4 bra $on;
         { .param .b64 a; st.param.b64 [a], %rd3; call.uni __cuda_std_panic_bounds_check, (a); }
         $on: setp.lt.u32 %p3, %r10, 9;";
-    assert_eq!(counted_in_loop("", panics), [1, 1, 0]);
+    // A panic ends the launch.
+    assert_eq!(counted_in_loop("", panics), [0, 0, 1]);
     let calls = "call.uni unknown, (); setp.lt.u32 %p3, %r10, 9;";
     assert_eq!(counted_in_loop("", calls), [1, 1, 0]);
     // Some threads skip the rest of an iteration.

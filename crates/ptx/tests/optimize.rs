@@ -60,7 +60,7 @@ fn entry_with_condition(text: &str, kernels: ptx::Kernels<'_>) -> (String, ptx::
     let variable = &finished.text[finished.text.find(&variable).unwrap()..];
     let bytes = &variable[variable.find('{').unwrap() + 1..variable.find('}').unwrap()];
     let bytes: Vec<u8> = (bytes.split(',').map(|byte| byte.trim().parse().unwrap())).collect();
-    let condition = ptx::Condition::decode(&bytes, &[8; 4]).unwrap();
+    let condition = ptx::Condition::decode(&bytes, &[8; 8]).unwrap();
     (finished.text[start..].to_owned(), condition)
 }
 
@@ -591,6 +591,45 @@ fn accesses_get_the_space_of_their_address() {
     assert!(text.contains("ld.u32 %r4, [%rd8];"), "{text}");
     // The address may be in either space.
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
+}
+
+#[test]
+fn addresses_with_an_offset_that_a_loop_selects_get_their_space() {
+    let store = |select: &str| {
+        let text = optimized(&format!(
+            "
+            .shared .align 4 .b8 counts[1024];
+            .reg .pred %p<3>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd2, %rd1;
+            mov.u64 %rd3, counts;
+            cvta.shared.u64 %rd4, %rd3;
+            $loop:
+            ld.global.u32 %r1, [%rd2];
+            mul.wide.u32 %rd5, %r1, 4;
+            setp.lt.u32 %p1, %r1, 256;
+            {select}
+            setp.ne.s32 %p2, %r1, 0;
+            @%p2 bra $loop;
+            add.s64 %rd7, %rd4, %rd6;
+            st.u32 [%rd7], 1;
+            ret;"
+        ));
+        let stores = ["st.shared.u32", "st.u32"].map(|it| text.matches(it).count());
+        assert_eq!(stores[0] + stores[1], 1, "{text}");
+        stores[0] == 1
+    };
+    assert!(store("selp.b64 %rd6, %rd5, %rd6, %p1;"));
+    assert!(store("selp.b64 %rd6, %rd6, %rd5, %p1;"));
+    assert!(store("selp.b64 %rd8, %rd6, %rd5, %p1; mov.u64 %rd6, %rd8;"));
+    // The offset may be an address.
+    assert!(!store("selp.b64 %rd6, %rd1, %rd6, %p1;"));
+    assert!(!store("selp.b64 %rd6, %rd6, %rd4, %p1;"));
+    assert!(!store(
+        "selp.b64 %rd8, %rd6, %rd5, %p1; selp.b64 %rd6, %rd8, %rd1, %p2;"
+    ));
 }
 
 /// A grid-stride loop over the second slice, whose body is `element` with the index in `%rd5`.
@@ -2452,11 +2491,7 @@ fn one_branch_leads_to_the_panics_of_two_loaded_indices() {
     };
     let (count, text) = checks(&format!("{load} cvt.u64.u32 %j, %r7;"));
     assert_eq!(count, 1, "{text}");
-    // The first check is the first one to panic.
-    let first = &text[text.find("and.pred").unwrap()..];
-    let operands = first.split([',', ';']).map(str::trim);
-    let branch = format!("@!{} bra", operands.clone().nth(1).unwrap());
-    assert_eq!(text.matches(&branch).count(), 1, "{text}");
+    assert_eq!(text.matches("bra.uni $L__panic").count(), 1, "{text}");
     // A store is between both.
     let store = format!("{load} cvt.u64.u32 %j, %r7; st.global.u32 [%d3], 1;");
     assert_eq!(checks(&store).0, 2);
@@ -2698,6 +2733,59 @@ fn counters_of_loops_with_several_latches_have_32_bits() {
     );
     // Some iterations do not test it.
     keeps_64_bits("@%p1 bra $second;", "@%p1 bra $loop;");
+}
+
+/// A loop that ends in the middle of the iteration, when a counter that starts at 256 is 0. Another
+/// counter is compared.
+const DOWN_BY_4: &str = "
+    .reg .pred %p<9>;
+    .reg .b32 %r<9>;
+    .reg .b64 %rd<19>;
+    ld.param.u64 %rd1, [k_param_2];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r1, %tid.x;
+    cvt.u64.u32 %rd2, %r1;
+    mov.u64 %rd7, 256;
+    mov.u64 %rd8, 5;
+    $loop:
+    setp.le.u64 %p1, %rd8, %rd2;
+    @%p1 bra $step;
+    st.global.u8 [%rd1], 1;
+    $step:
+    add.s64 %rd7, %rd7, -4;
+    setp.eq.s64 %p2, %rd7, 0;
+    @%p2 bra $end;
+    setp.gt.u64 %p3, %rd8, %rd2;
+    @%p3 bra $next;
+    st.global.u8 [%rd1+1], 1;
+    $next:
+    add.s64 %rd8, %rd8, 3;
+    bra.uni $loop;
+    $end:
+    ret;
+    ";
+
+#[test]
+fn counters_of_loops_that_end_in_the_middle_have_32_bits() {
+    let is_narrow = |from: &str, to: &str| {
+        let text = optimized(&replaced(DOWN_BY_4, from, to));
+        let narrow = text.contains("setp.gt.u32 %p3");
+        assert_ne!(narrow, text.contains("setp.gt.u64 %p3"), "{text}");
+        narrow
+    };
+    assert!(is_narrow("", ""));
+    // The first counter steps over 0, or starts there.
+    assert!(!is_narrow("%rd7, -4;", "%rd7, -3;"));
+    assert!(!is_narrow("%rd7, -4;", "%rd7, 4;"));
+    assert!(!is_narrow("%rd7, 256;", "%rd7, 0;"));
+    assert!(!is_narrow("%p2, %rd7, 0;", "%p2, %rd7, 2;"));
+    // The other counter leaves 32 bits after 63 iterations.
+    assert!(is_narrow("%rd8, 3;", "%rd8, 68174083;"));
+    assert!(!is_narrow("%rd8, 3;", "%rd8, 68174084;"));
+    // Some iterations do not change or test the first counter.
+    let step = "add.s64 %rd7, %rd7, -4;";
+    assert!(!is_narrow(step, &format!("@%p1 {step}")));
+    assert!(!is_narrow("@%p1 bra $step;", "@%p1 bra $next;"));
 }
 
 #[test]
@@ -2960,6 +3048,52 @@ fn saturating_subtractions_are_maxima() {
     assert!(!replaces("lt.u32 %p1, %r1, 4", "-4", "%r3, 0"));
     assert!(!replaces("lt.s32 %p1, %r1, 4", "-4", "0, %r3"));
     assert!(!replaces("eq.s32 %p1, %r1, 1", "-1", "0, %r3"));
+}
+
+#[test]
+fn panics_of_one_function_are_one_call() {
+    // The calls of a kernel that panics in three ways, and its selections of arguments.
+    let calls = |second: &str, third: &str| {
+        let call = |function: &str, argument: &str| {
+            format!("{{ .param .b64 a; st.param.b64 [a], {argument}; call.uni {function}, (a); }}")
+        };
+        let text = optimized(
+            &format!(
+                "
+            .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0]; ld.global.u32 %r1, [%rd1];
+            setp.lt.u32 %p1, %r1, 5; @%p1 bra $works;
+            setp.lt.u32 %p2, %r1, 6; @%p2 bra $first;
+            {second} setp.lt.u32 %p3, %r1, 7; @%p3 bra $second;
+            {third}
+            $second: {}
+            $first: {}
+            $works: st.global.u32 [%rd1], 1; ret;",
+                call("panic", "%rd1"),
+                call("panic", "7"),
+            )
+            .replace("PANIC", &call("panic", "%rd2")),
+        );
+        let count = |part: &str| text.matches(part).count();
+        // The first panic passes 7.
+        let selects = |line: &str| line.contains("selp.b64") && line.contains(", 7, ");
+        let selected = text.lines().filter(|line| selects(line)).count();
+        assert_eq!(
+            selected,
+            usize::from(count("bra.uni $L__panic") == 1),
+            "{text}"
+        );
+        [count("bra.uni $L__panic"), count("selp.b64")]
+    };
+    let third = "add.s64 %rd2, %rd1, 8; PANIC";
+    assert_eq!(calls("", third), [1, 2]);
+    // A store must not be executed for the first panic.
+    assert_eq!(calls("st.global.u32 [%rd1], 2;", third), [2, 1]);
+    // The second argument of the first call is computed for the last one only.
+    assert_eq!(
+        calls("", "add.s64 %rd1, %rd1, 8; mov.u64 %rd2, %rd1; PANIC"),
+        [3, 0]
+    );
 }
 
 #[test]
@@ -4731,8 +4865,9 @@ fn neighboring_accesses_become_vectors() {
     let three = loads.replace("ld.global.nc.f32 %f3, [%at+12];", "");
     let text = entry(16, &format!("{three} {store}"));
     assert!(text.contains(".v2.b32") && !text.contains(".v4."), "{text}");
-    // The address of these depends on numbers that need not be multiples.
-    let stores = "st.global.u32 [%own], %w0; st.global.u32 [%own+4], %w1;";
+    // The address of these depends on a number that need not be a multiple.
+    let stores = "ld.global.u64 %d7, [%to]; add.s64 %own, %own, %d7;
+        st.global.u32 [%own], %w0; st.global.u32 [%own+4], %w1;";
     assert!(!entry(16, stores).contains(".v2."));
     let stores = "add.s64 %own, %out, %d6;
         st.global.u32 [%own], %w0; add.s32 %w1, %w0, %w2; st.global.u32 [%own+4], %w1;";
@@ -4761,50 +4896,227 @@ const MASKS: &str = "
 ";
 
 #[test]
-fn draft_masks() {
-    println!("{}", optimized(MASKS));
-    println!("{}", optimized(&MASKS.replace("selp.b32 %r7, %r6, %r5, %p1;", "selp.b32 %r7, %r6, %r5, %p1; setp.gt.s32 %p5, %r3, 5; selp.b32 %r10, 1, 0, %p5; selp.b32 %r11, %r10, %r7, %p3;").replace("%r8, %r7", "%r8, %r11")));
-}
-
-#[test]
-fn draft_counts() {
-    for (s, r) in [
-        ("setp.eq.s64 %k2, %n, 0; @%k2 bra $end;", ""),
-        (
-            "setp.eq.s64 %k2, %n, 0; @%k2 bra $end;",
-            "st.global.u64 [%rd3], %q0;",
-        ),
-        ("", "st.global.u64 [%rd3], %q0;"),
-    ] {
-        let rounded = "and.b64 %q4, %n, 255; setp.ne.s64 %k1, %q4, 0; selp.u64 %q5, 1, 0, %k1;
-                   shr.u64 %q6, %n, 8; add.s64 %q7, %q6, %q5; mov.u64 %q0, %q7;";
-        let element = format!(
-            "{NEIGHBORS} .reg .b64 %q<9>; .reg .pred %k<9>; .reg .b64 %n;
-             shr.u64 %n, %rd2, 4; {s} {rounded} mov.u64 %q1, 0;
-             $inner: shl.b64 %q2, %q1, 2; add.s64 %q3, %rd1, %q2; ld.global.u32 %r7, [%q3];
-             add.s64 %q1, %q1, 256; add.s64 %q0, %q0, -1; setp.eq.s32 %k3, %r7, 0;
-             @%k3 bra $skip; st.global.u32 [%rd3], %r7; {r}
-             $skip: setp.ne.s64 %k0, %q0, 0; @%k0 bra $inner;"
-        );
-        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
-        println!("=====\n{}", specialized(&text).1);
+fn selections_between_masks_are_operations_on_predicates() {
+    let count = |body: &str| {
+        let text = optimized(body);
+        ["selp", "and.pred", "or.pred", "not.pred"].map(|it| text.matches(it).count())
+    };
+    let changed = |from: &str, to: &str| count(&replaced(MASKS, from, to));
+    // The last selection is between numbers.
+    assert_eq!(count(MASKS), [1, 1, 1, 0]);
+    assert_eq!(changed("%p4, %r8, 1;", "%p4, %r8, 0;"), [1, 1, 1, 1]);
+    assert_eq!(changed("-1, 0, %p3;", "1, 0, %p3;"), [1, 1, 1, 0]);
+    // `a > b` excludes `b == a`, and implies `b <= a`.
+    assert_eq!(
+        changed("eq.s32 %p1, %r1, %r2", "eq.s32 %p1, %r2, %r1"),
+        [1, 1, 1, 0]
+    );
+    let implied = replaced(MASKS, "eq.s32 %p1, %r1, %r2;", "le.s32 %p1, %r2, %r1;");
+    let implied = replaced(&implied, "lt.s32 %p3, %r3, %r4;", "gt.s32 %p3, %r1, %r2;");
+    assert_eq!(count(&implied), [1, 0, 1, 0]);
+    // These comparisons may have any outcome where the other holds.
+    assert_eq!(changed("lt.s32 %p2", "le.s32 %p2"), [1, 2, 1, 1]);
+    assert_eq!(changed("%p2, %r1, %r2;", "%p2, %r1, %r3;"), [1, 2, 1, 1]);
+    assert_eq!(changed("%r6, %r5, %p1;", "%r5, %r6, %p1;"), [1, 2, 1, 1]);
+    let float = replaced(MASKS, "setp.eq.s32 %p1", "setp.equ.f32 %p1");
+    assert_eq!(
+        count(&replaced(&float, "setp.lt.s32 %p2", "setp.lt.f32 %p2")),
+        [1, 1, 1, 0]
+    );
+    assert_eq!(
+        count(&replaced(&float, "setp.lt.s32 %p2", "setp.ltu.f32 %p2")),
+        [1, 2, 1, 1]
+    );
+    // A selection between a mask and this one.
+    let nested = "selp.b32 %r10, %r5, %r7, %p3; and.b32 %r8, %r10, 1;";
+    assert_eq!(changed("and.b32 %r8, %r7, 1;", nested), [1, 3, 2, 1]);
+    // No masks, another bit, and a register that has changed before the test.
+    let stays = |from: &str, to: &str| assert_eq!(changed(from, to), [4, 0, 0, 0], "{to}");
+    stays("-1, 0, %p3;", "2, 0, %p3;");
+    stays("-1, 0, %p3;", "-1, 1, %p3;");
+    stays("%r8, %r7, 1;", "%r8, %r7, 3;");
+    stays("%p4, %r8, 1;", "%p4, %r8, 2;");
+    for register in ["%p1", "%p2", "%p3"] {
+        let change = format!("setp.eq.s32 {register}, %r3, 8; and.b32 %r8");
+        stays("and.b32 %r8", &change);
     }
+    stays("and.b32 %r8", "mov.b32 %r7, %r4; and.b32 %r8");
 }
 
 #[test]
-fn draft_vectors() {
+fn rows_of_vectors_are_multiples_of_their_size() {
     let before = "
         .reg .b64 %from, %out, %at, %own;
         .reg .b16 %h<9>;
         .reg .b32 %w<9>;
         cvta.to.global.u64 %from, %b;
         cvta.to.global.u64 %out, %to;";
-    let element = "mul.lo.s64 %d6, %i, %a; add.s64 %at, %from, %d6; add.s64 %own, %out, %i;
-       ld.global.nc.u8 %h0, [%at]; ld.global.nc.u8 %h1, [%at+1]; ld.global.nc.u8 %h2, [%at+2]; ld.global.nc.u8 %h3, [%at+3];
-       add.s16 %h0, %h0, %h1; add.s16 %h0, %h0, %h2; add.s16 %h0, %h0, %h3; st.global.u8 [%own], %h0;";
-    let (text, chosen) = ordinary(&[], before, element);
-    println!("{text}");
-    for a in [0, 1, 2, 4, 6, 8] {
-        println!("{a} {}", chosen([a, 4096, 512]));
-    }
+    // Returns whether the bytes at the start of a row become a vector, and the numbers of columns for
+    // which the host chooses the entry.
+    let row = |loads: &str, column: &str, then: &str| {
+        let element = format!(
+            "mul.lo.s64 %d5, %i, %a; add.s64 %d6, %d5, {column}; add.s64 %at, %from, %d6;
+            add.s64 %own, %out, %i; {loads} {then}
+            add.s16 %h0, %h0, %h1; add.s16 %h0, %h0, %h2; add.s16 %h0, %h0, %h3;
+            st.global.u8 [%own], %h0;"
+        );
+        let (entry, is_chosen) = ordinary(&[], before, &element);
+        let width = [".v2.u8", ".v4.u8"].map(|it| entry.matches(it).count());
+        let columns = (1..=8).filter(|&columns| is_chosen([columns, 4096, 512]));
+        (width, columns.collect::<Vec<u64>>())
+    };
+    let load = |i: u64| format!("ld.global.nc.u8 %h{i}, [%at+{i}];");
+    let bytes: String = (0..4).map(load).collect();
+    let every = || (1..=8).collect();
+    assert_eq!(row(&bytes, "0", ""), ([0, 1], vec![4, 8]));
+    assert_eq!(row(&bytes, "4", ""), ([0, 1], vec![4, 8]));
+    // Two vectors of a smaller size.
+    assert_eq!(row(&bytes, "2", ""), ([2, 0], vec![2, 4, 6, 8]));
+    assert_eq!(
+        row(&(load(0) + &load(1)), "0", ""),
+        ([1, 0], vec![2, 4, 6, 8])
+    );
+    assert_eq!(row(&bytes, "1", "").0, [1, 0]);
+    // A number that is no parameter.
+    let loaded = ".reg .b64 %l; ld.global.u64 %l, [%to]; add.s64 %at, %at, %l;";
+    assert_eq!(
+        row(&format!("{loaded} {bytes}"), "0", ""),
+        ([0, 0], every())
+    );
+    // ptxas would take a byte that a loop reads out of the word in each iteration.
+    let repeats = |read: &str| {
+        let then = format!(
+            "mov.u64 %d2, 0; $inner: add.s16 %h5, %h5, {read}; add.s64 %d2, %d2, 1;
+            setp.lt.u64 %p3, %d2, %i; @%p3 bra $inner; st.global.u8 [%own+1], %h5;"
+        );
+        row(&bytes, "0", &then)
+    };
+    assert_eq!(repeats("%h6"), ([0, 1], vec![4, 8]));
+    assert_eq!(repeats("%h1"), ([1, 0], vec![2, 4, 6, 8]));
+    let all = "%h0; add.s16 %h5, %h5, %h1; add.s16 %h5, %h5, %h2; add.s16 %h5, %h5, %h3";
+    assert_eq!(repeats(all), ([0, 0], every()));
+}
+
+#[test]
+fn the_host_compares_lengths_of_tables() {
+    // The number of comparisons of each thread, and the lengths for which the host chooses the entry.
+    let lookup = |index: &str, otherwise: &str| {
+        let element = format!(
+            "ld.global.u32 %r4, [%to]; {index} setp.ge.u64 %p3, %d3, %a; @%p3 bra {otherwise};
+            add.s64 %d4, %to, %d3; st.global.u8 [%d4], %r4; bra.uni $next; {}",
+            panic_with("$A", "%d3")
+        );
+        let (entry, is_chosen) = ordinary(&[], "", &element);
+        let body = &entry[..entry.find("call").unwrap_or(entry.len())];
+        let lengths = [1, 255, 256, 65_535, 65_536].into_iter();
+        let lengths: Vec<u64> = lengths.filter(|&a| is_chosen([a, 1, 512])).collect();
+        (body.matches("setp").count(), lengths)
+    };
+    let check = |index: &str| lookup(index, "$A");
+    let byte = "cvt.u64.u32 %d2, %r4; and.b64 %d3, %d2, 255;";
+    assert_eq!(check(byte), (1, vec![256, 65_535, 65_536]));
+    let remainder = "cvt.u64.u32 %d2, %r4; rem.u64 %d3, %d2, 255;";
+    assert_eq!(check(remainder), (1, vec![255, 256, 65_535, 65_536]));
+    let half = "cvt.u64.u32 %d2, %r4; and.b64 %d3, %d2, 65535;";
+    assert_eq!(check(half), (1, vec![65_536]));
+    let every = || (2, vec![1, 255, 256, 65_535, 65_536]);
+    // The table would be large, or the index is a sum, or that of the thread.
+    assert_eq!(
+        check("cvt.u64.u32 %d2, %r4; and.b64 %d3, %d2, 131071;"),
+        every()
+    );
+    assert_eq!(
+        check(
+            &byte
+                .replace("%d3, %d2", "%d4, %d2")
+                .replace("255;", "255; add.s64 %d3, %d4, 1;")
+        ),
+        every()
+    );
+    assert_eq!(check("cvt.u64.u32 %d3, %r2;"), every());
+    // Threads without this element need not panic.
+    assert_eq!(lookup(byte, "$next"), every());
+}
+
+#[test]
+fn checks_before_another_panic_are_proven() {
+    // The number of comparisons of each thread, and whether the host tests the length.
+    let comparisons = |checked: &str, divisor: &str| {
+        let element = format!(
+            "setp.eq.s64 %p3, %b, 0; @%p3 bra $zero; {checked}
+            add.s64 %d4, %to, %i; st.global.u8 [%d4], %r1; bra.uni $next;
+            $zero: {divisor} {} {}",
+            panic_with("$A", "%i"),
+            panic_with("$Z", "%i"),
+        );
+        let (entry, is_chosen) = ordinary(&[], "", &element);
+        let body = &entry[..entry.find("call").unwrap_or(entry.len())];
+        let tests = is_chosen([512, 1, 512]) && !is_chosen([511, 1, 512]);
+        (body.matches("setp").count(), tests)
+    };
+    // LLVM moves the test of a divisor out of a loop, before the check of its first index.
+    let divisor = "setp.lt.u64 %p5, %i, %a; @%p5 bra $Z; bra.uni $end;";
+    let checked = "setp.ge.u64 %p4, %i, %a; @%p4 bra $A;";
+    assert_eq!(comparisons(checked, divisor), (2, true));
+    // Without the other check, no launch needs these elements.
+    assert_eq!(comparisons("", divisor), (3, false));
+    let skipped = "setp.ge.u64 %p4, %i, %a; @%p4 bra $next;";
+    assert_eq!(comparisons(skipped, divisor), (4, false));
+    // An index that the length does not limit.
+    let other = divisor.replace("%i, %a", "%d2, %a");
+    let other = format!("add.s64 %d2, %i, 1; {other}");
+    assert_eq!(comparisons(checked, &other), (3, true));
+}
+
+#[test]
+fn no_thread_is_missing_where_another_one_panics() {
+    let has_ballot = |panic: &str, before: &str| {
+        let [calls_ends, calls_panic] = ["__cuda_std_ends", "panic"].map(|function| {
+            format!("{{ .param .b64 a; st.param.b64 [a], 1; call.uni {function}, (a); }}")
+        });
+        let check = panic_with("$A", "%rd3").replace("panic", panic);
+        let text = format!(
+            "{PANIC}
+            .func __cuda_std_ends(.param .b64 index) .noreturn {{ exit; }}
+            .func ends(.param .b64 index) .noreturn {calls_ends}
+            .func leaves(.param .b64 index) .noreturn {calls_panic}
+            .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1) .reqntid 256, 1, 1 {{
+                .reg .pred %p<9>;
+                .reg .b32 %r<9>;
+                .reg .b64 %rd<9>;
+                ld.param.u64 %rd1, [k_param_0];
+                cvta.to.global.u64 %rd1, %rd1;
+                ld.param.u64 %rd2, [k_param_1];
+                mov.u32 %r1, %tid.x;
+                cvt.u64.u32 %rd3, %r1;
+                {before}
+                setp.ge.u64 %p1, %rd3, %rd2;
+                @%p1 bra $A;
+                {{
+                    .reg .pred %q;
+                    setp.ne.b32 %q, 1, 0;
+                    vote.sync.ballot.b32 %r2, %q, -1;
+                }}
+                st.global.u32 [%rd1], %r2;
+            $end:
+                ret;
+                {check}
+            }}"
+        );
+        let purpose = Purpose::Speed(ptx::Kernels::default());
+        let finished = ptx::finish(&text, &[], purpose, &stack::Options::default()).unwrap();
+        let is_full = finished.text.contains("mov.b32 %r2, -1;");
+        assert_ne!(is_full, finished.text.contains("vote"), "{}", finished.text);
+        !is_full
+    };
+    // These end the launch.
+    assert!(!has_ballot("__cuda_std_ends", ""));
+    assert!(!has_ballot("ends", ""));
+    // These only end the thread.
+    assert!(has_ballot("panic", ""));
+    assert!(has_ballot("leaves", ""));
+    let some = "setp.gt.u32 %p2, %r1, 7; @%p2 bra $end;";
+    assert!(has_ballot("ends", some));
+    let all = "mov.u32 %r3, %ctaid.x; setp.gt.u32 %p2, %r3, 7; @%p2 bra $end;";
+    assert!(!has_ballot("ends", all));
 }

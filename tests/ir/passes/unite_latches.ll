@@ -59,3 +59,38 @@ between:
 end:
   ret void
 }
+
+; All latches pass on the same value.
+define i32 @same(i32 %n, i1 %far) {
+start:
+  br label %header
+
+header:
+  %i = phi i32 [ 0, %start ], [ %next, %header ], [ %next, %near ]
+  %first = phi i32 [ %n, %start ], [ 0, %header ], [ 0, %near ]
+  %next = add i32 %i, 1
+  br i1 %far, label %header, label %near
+
+near:
+  %goes_on = icmp ult i32 %next, %first
+  br i1 %goes_on, label %header, label %end
+
+end:
+  ret i32 %next
+}
+; CHECK-LABEL: define i32 @same(i32 %n, i1 %far) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: header:
+; CHECK-NEXT:   %i = phi i32 [ 0, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %first = phi i32 [ %n, %start ], [ 0, %latch ]
+; CHECK-NEXT:   %next = add i32 %i, 1
+; CHECK-NEXT:   br i1 %far, label %latch, label %near
+; CHECK-NEXT: near:
+; CHECK-NEXT:   %goes_on = icmp ult i32 %next, %first
+; CHECK-NEXT:   br i1 %goes_on, label %latch, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret i32 %next
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   br label %header
+; CHECK-NEXT: }

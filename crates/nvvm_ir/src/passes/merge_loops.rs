@@ -65,7 +65,9 @@ impl Nest {
                 inner_latches: all(inner),
             };
             let body = inner.body.iter().map(|&it| blocks[it]).collect();
-            let fits = outer.body.contains(&inner.header)
+            let is_apart = inner.latches.iter().all(|it| !outer.latches.contains(it));
+            let fits = is_apart
+                && outer.body.contains(&inner.header)
                 && nest.only_starts(module)
                 && nest.visits(module, &body, arrays);
             fits.then_some(nest)
@@ -119,8 +121,9 @@ impl Nest {
                 return false;
             };
             let start = incoming.iter().find(|(_, from)| *from == self.outer);
+            let start = start.and_then(|&(value, _)| module.inst(value));
             let Some(InstKind::Phi(starts)) =
-                start.and_then(|&(value, _)| Some(&module.inst(value)?.kind))
+                (start.filter(|data| data.block == self.outer)).map(|data| &data.kind)
             else {
                 return false;
             };

@@ -44,12 +44,14 @@ impl<'a> Counted<'a> {
     /// Returns how a loop counts, if it does.
     pub fn new(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Counted<'a>> {
         let mut counters = each.counters(graph);
-        let others = unrolled(graph, each);
-        for other in others.into_iter().chain(changed_once(graph, each)) {
-            if counters.iter().all(|it| it.register != other.register) {
-                counters.push(other);
+        let add = |counters: &mut Vec<Counter<'a>>, others: Vec<Counter<'a>>| {
+            for other in others {
+                if counters.iter().all(|it| it.register != other.register) {
+                    counters.push(other);
+                }
             }
-        }
+        };
+        add(&mut counters, unrolled(graph, each));
         let of = |(counter, which, comparison): (Counter<'a>, Which, Comparison<'a>)| {
             let offset = match which {
                 Which::Current => 0,
@@ -61,12 +63,18 @@ impl<'a> Counted<'a> {
                 comparison,
             })
         };
-        let (condition, is_alone) = if let Some(found) = each.condition(graph, &counters) {
-            (of(found)?, true)
-        } else if let Some(found) = each.necessary_condition(graph, &counters) {
-            (of(found)?, false)
-        } else {
-            (inner_condition(graph, each, &counters)?, true)
+        let found = match each.condition(graph, &counters) {
+            Some(found) => Some((of(found)?, true)),
+            None => match each.necessary_condition(graph, &counters) {
+                Some(found) => Some((of(found)?, false)),
+                None => None,
+            },
+        };
+        // Those that change elsewhere: whether before the comparison, only `inner_condition` tests.
+        add(&mut counters, changed_once(graph, each));
+        let (condition, is_alone) = match found {
+            Some(found) => found,
+            None => (inner_condition(graph, each, &counters)?, true),
         };
         Some(Counted {
             counters,

@@ -7,6 +7,7 @@
 use crate::hash::HashMap;
 
 use super::flow::Graph;
+use super::instructions::results;
 use super::liveness::remove_dead;
 use super::names::Names;
 use super::specialize::single_definitions;
@@ -61,6 +62,8 @@ pub(super) fn replace<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
             {
                 masks.insert(result, mask);
             }
+            // The predicate may be that of the previous iteration.
+            results(it, &mut |name| masks.retain(|_, mask| !mask.reads(name)));
             replaced.push(statement);
         }
         graph.blocks[id].body = replaced;
@@ -105,6 +108,15 @@ impl<'a> Mask<'a> {
                 (mask.depth() <= NESTED).then_some(mask)
             }
             _ => None,
+        }
+    }
+
+    fn reads(&self, predicate: &str) -> bool {
+        match self {
+            Mask::Predicate(name) => *name == predicate,
+            Mask::Selected(name, arms) => {
+                *name == predicate || arms.iter().any(|arm| arm.reads(predicate))
+            }
         }
     }
 
@@ -164,6 +176,7 @@ const LESS: u8 = 1;
 const EQUAL: u8 = 2;
 const GREATER: u8 = 4;
 const UNORDERED: u8 = 8;
+const NOT_EQUAL: u8 = LESS | GREATER;
 
 impl<'s, 'a> Outcomes<'s, 'a> {
     /// Returns the comparison that computes a predicate from operands that do not change.
@@ -183,7 +196,7 @@ impl<'s, 'a> Outcomes<'s, 'a> {
         };
         let orders = match relation {
             "eq" => EQUAL,
-            "ne" => LESS | GREATER,
+            "ne" => NOT_EQUAL,
             "lt" | "lo" => LESS,
             "le" | "ls" => LESS | EQUAL,
             "gt" | "hi" => GREATER,
@@ -202,6 +215,14 @@ impl<'s, 'a> Outcomes<'s, 'a> {
         (sides.into_iter().all(is_fixed)).then_some(Outcomes { ty, sides, orders })
     }
 
+    /// Returns whether two comparisons order numbers alike: `==` does not depend on signs.
+    fn is_of_same_type(&self, other: &Outcomes<'_, 'a>) -> bool {
+        let both = [self, other];
+        let are_integers = both.iter().all(|it| it.ty.starts_with(['b', 's', 'u']));
+        let has_equality = (both.iter()).any(|it| matches!(it.orders, EQUAL | NOT_EQUAL));
+        self.ty == other.ty || are_integers && has_equality && self.ty[1..] == other.ty[1..]
+    }
+
     /// Returns the result of a test of the orders for which two comparisons of the same operands
     /// hold, and false for other comparisons.
     fn compare(&self, other: &Outcomes<'_, 'a>, test: fn(u8, u8) -> bool) -> bool {
@@ -214,7 +235,7 @@ impl<'s, 'a> Outcomes<'s, 'a> {
         } else {
             return false;
         };
-        self.ty == other.ty && test(self.orders, orders)
+        self.is_of_same_type(other) && test(self.orders, orders)
     }
 }
 

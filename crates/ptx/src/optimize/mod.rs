@@ -36,6 +36,7 @@ mod ordered;
 mod ordinary;
 mod overwritten;
 mod own_indices;
+mod panics;
 mod parameters;
 mod products;
 mod recomputed;
@@ -417,7 +418,8 @@ fn optimize_function<'a>(
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names)
             + before_barriers::keep(&mut graph)
-            + count_down::count(&mut graph, names);
+            + count_down::count(&mut graph, names)
+            + panics::merge(&mut graph, names);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()

@@ -1532,9 +1532,20 @@ impl<'a> Facts<'a> {
                     word(difference)
                 }
             }
-            ("mul", ["wide", "u32"]) | ("mul", ["lo", "s64" | "u64"]) => {
+            ("mul", ["wide", "u32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 Some((a.0.checked_mul(b.0)?, a.1.checked_mul(b.1)?))
+            }
+            ("mul", ["lo", "s64" | "u64"]) => {
+                let (a, b) = (operand(1)?, operand(2)?);
+                let product = |a: i64, b: i64| a.checked_mul(b);
+                let all = [
+                    product(a.0, b.0)?,
+                    product(a.0, b.1)?,
+                    product(a.1, b.0)?,
+                    product(a.1, b.1)?,
+                ];
+                Some((*all.iter().min()?, *all.iter().max()?))
             }
             // The quotient of a division by a constant, before it is shifted, or whether a product
             // has more than 64 bits.
@@ -2444,6 +2455,14 @@ impl<'a> State<'a> {
                     return true;
                 }
                 let low = graph.emit(names, to, Type::B32, "mul", &["lo", "s32"], [a, b]);
+                self.defer(it, low);
+                true
+            }
+            ("mul", ["lo", "s64" | "u64"], [result, a, b])
+                if is_own(result) && is_word(a) && is_word(b) && fits(result_range) =>
+            {
+                let operands = self.lows(graph, names, [a, b], to);
+                let low = graph.emit(names, to, Type::B32, "mul", &["lo", "s32"], operands);
                 self.defer(it, low);
                 true
             }
