@@ -230,8 +230,13 @@ impl<'s, 'a> Outcomes<'s, 'a> {
         let orders = if self.sides == [left, right] {
             other.orders
         } else if self.sides == [right, left] {
-            let kept = other.orders & (EQUAL | UNORDERED);
-            kept | (other.orders & LESS) * GREATER / LESS | (other.orders & GREATER) / GREATER
+            let mut swapped = other.orders & (EQUAL | UNORDERED);
+            for (order, opposite) in [(LESS, GREATER), (GREATER, LESS)] {
+                if other.orders & order != 0 {
+                    swapped |= opposite;
+                }
+            }
+            swapped
         } else {
             return false;
         };
