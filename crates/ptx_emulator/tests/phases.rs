@@ -1,11 +1,14 @@
 //! Runs random kernels whose threads exchange values between barriers, before and after the passes
-//! for speed: memory and panics must be equal.
+//! for speed: memory and panics must be equal. A panic ends the launch, so other threads of its block
+//! may then have any result.
 //!
 //! A kernel has memory for one word per thread, in shared and in global memory. Between two
 //! barriers, threads either write their own words or read those of others. Some threads exit early,
 //! and some panic.
 
 mod common;
+
+use std::collections::HashSet;
 
 use common::generator::{Code, Generator, PANIC, settings};
 use common::{Device, Params};
@@ -511,6 +514,35 @@ fn run(text: &str, threads: u32, xs: &[u32], numbers: [u64; 2]) -> Result<[Vec<u
     }
 }
 
+/// Returns whether all blocks have the same words and reports, or at least one panic in common.
+fn is_same(
+    threads: u32,
+    expected: &Result<[Vec<u32>; 2], String>,
+    found: &Result<[Vec<u32>; 2], String>,
+) -> bool {
+    let (Ok(expected), Ok(found)) = (expected, found) else {
+        return expected == found;
+    };
+    let threads = threads as usize;
+    let blocks = |[words, reports]: &[Vec<u32>; 2]| {
+        let pairs = words.chunks(threads).zip(reports.chunks(8 * threads));
+        let owned = pairs.map(|(words, reports)| (words.to_vec(), reports.to_vec()));
+        owned.collect::<Vec<_>>()
+    };
+    // The reports of threads that panic, which name a place.
+    let panics = |reports: &[u32]| -> HashSet<(usize, Vec<u32>)> {
+        let all = reports.chunks(8).map(<[u32]>::to_vec).enumerate();
+        all.filter(|(_, report)| report[4] != 0).collect()
+    };
+    (blocks(expected).iter().zip(&blocks(found))).all(|(expected, found)| {
+        let known = panics(&expected.1);
+        match known.is_empty() {
+            true => expected == found,
+            false => !known.is_disjoint(&panics(&found.1)),
+        }
+    })
+}
+
 #[test]
 fn phases_of_blocks_change_nothing() {
     let (seed, kernels) = settings(300);
@@ -532,7 +564,7 @@ fn phases_of_blocks_change_nothing() {
             });
             let [expected, found] = (texts.each_ref()).map(|text| run(text, threads, &xs, numbers));
             assert!(
-                found == expected,
+                is_same(threads, &expected, &found),
                 "seed {seed}: {numbers:?}\n{found:?}\n{expected:?}\n{text}\n{}",
                 texts[1]
             );
