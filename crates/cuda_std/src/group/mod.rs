@@ -31,7 +31,8 @@
 //!
 //! # Participation
 //! All threads of a group that have not exited must reach the same call. In code that only some of
-//! them reach, the group hangs. Exited threads do not contribute to reductions and scans.
+//! them reach, the group hangs. Exited threads do not contribute to reductions and scans. After a panic
+//! of a thread of the group, which makes the launch fail, their results are unspecified.
 //!
 //! Reductions and scans combine values in the order of ranks. The operation must be associative
 //! (`f(f(a, b), c)` equals `f(a, f(b, c))`); it need not be commutative.

@@ -805,28 +805,42 @@ fn compare_in_table<'a>(
     })
 }
 
-/// Returns whether an integer is a part of another one, or a byte or half in memory.
+/// Returns whether an integer is a part of another one. Not if it is a byte or half in memory: a table
+/// of a few elements may have such indices.
 fn is_of_few_bits<'a>(single: &HashMap<&'a str, Instruction<'a>>, operand: &Operand<'a>) -> bool {
+    // The greatest number of the part.
+    let mut most: Option<u64> = None;
     let mut operand = operand;
     for _ in 0..STEPS {
         let Operand::Name(name) = operand else {
-            return false;
+            break;
         };
         let Some(it) = single.get(name).filter(|it| it.guard.is_none()) else {
-            return false;
+            break;
         };
-        let is_constant = |it: &Operand<'_>| matches!(it, Operand::Integer(_));
         match (it.opcode, &it.operands[..]) {
-            ("and" | "rem" | "shr", [_, _, number]) => return is_constant(number),
-            ("bfe" | "ld", _) => return true,
-            ("cvt", [_, from]) if it.modifiers.ends_with(&["u8"]) => {
-                return matches!(from, Operand::Name(_));
+            ("ld", _) => {
+                let whole = match it.modifiers.last() {
+                    Some(&"u8") => u8::MAX.into(),
+                    Some(&"u16") => u16::MAX.into(),
+                    _ => u64::MAX,
+                };
+                return most.is_some_and(|most| most < whole);
+            }
+            ("and" | "rem" | "shr", [_, from, Operand::Integer(number)]) => {
+                let part = match it.opcode {
+                    "and" => number.bits,
+                    "rem" => number.bits.saturating_sub(1),
+                    _ => 0,
+                };
+                most = Some(most.map_or(part, |most| most.min(part)));
+                operand = from;
             }
             ("cvt" | "mov", [_, from]) => operand = from,
-            _ => return false,
+            _ => break,
         }
     }
-    false
+    most.is_some()
 }
 
 /// Adds the predicates, each with a value, for which a check fails that passes if a predicate has a

@@ -531,7 +531,7 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
 
 /// Returns whether a kernel has a loop that mostly waits for loads of global memory. More of them are
 /// then in flight if ptxas unrolls the loop with other registers for each. Elements that all threads
-/// load are in a cache soon.
+/// load are in a cache soon, which arithmetic on 64-bit floats takes longer than.
 fn waits_for_loads(graph: &Graph<'_>) -> bool {
     let cold = graph.cold();
     let different = of_threads(graph);
@@ -542,12 +542,16 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
     loops::single_latch(graph, &cold).iter().any(|each| {
         let (mut size, mut bytes, mut products, mut fused) = (0, 0, 0, 0);
         let (mut fills, mut waits, mut tensors) = (false, false, false);
-        let own = each.blocks.iter().copied().filter(|&id| !cold[id]);
-        graph.visit(own, &mut |it| {
+        let own = || each.blocks.iter().copied().filter(|&id| !cold[id]);
+        let mut is_slow = false;
+        graph.visit(own(), &mut |it| {
+            is_slow |= it.opcode == "fma" && it.modifiers.contains(&"f64");
+        });
+        graph.visit(own(), &mut |it| {
             size += 1;
             match (it.opcode, &it.modifiers[..]) {
                 ("ld", modifiers) if modifiers.contains(&"global") => {
-                    if it.operands.iter().any(is_different) {
+                    if !is_slow || it.operands.iter().any(is_different) {
                         bytes += bytes_of(it);
                     }
                 }
@@ -563,7 +567,7 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         let computes = tensors
             || products * 8 > bytes
             || fused * 4 > bytes * MULTIPLICATION
-            || !waits && size * 4 > bytes * COMPUTATION;
+            || (!waits || fills) && size * 4 > bytes * COMPUTATION;
         // A loop that only fills shared memory is a small part of the kernel.
         bytes > 0 && !computes && (waits || !fills)
     })
