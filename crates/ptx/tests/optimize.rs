@@ -5035,7 +5035,8 @@ fn the_host_compares_lengths_of_tables() {
     );
     assert_eq!(check("cvt.u64.u32 %d3, %r2;"), every());
     // A table of a few elements may have bytes as indices.
-    let loaded = "ld.global.u8 %r4, [%to]; cvt.u64.u32 %d2, %r4; and.b64 %d3, %d2, 255;";
+    let loaded =
+        ".reg .b32 %w; ld.global.u8 %w, [%to]; cvt.u64.u32 %d2, %w; and.b64 %d3, %d2, 255;";
     assert_eq!(check(loaded), every());
     let masked = loaded.replace(" 255", " 127");
     assert_eq!(check(&masked), (1, vec![255, 256, 65_535, 65_536]));
