@@ -300,6 +300,44 @@ fn a_panic_before_the_grids_barrier_ends_the_launch() -> Outcome {
 }
 
 #[test]
+fn a_thread_panics_before_the_reductions_of_its_block() -> Outcome {
+    let (_device, module, stream) = start()?;
+    let kernel = module.kernel::<groups::reduce_after_checks>()?;
+    let xs: Vec<u32> = (0..200u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+    let of = DeviceBuffer::from_slice(&xs)?;
+    let mut to = DeviceBuffer::from_slice(&[7u32; 128])?;
+    let right: Vec<u32> = (0..128).map(|i| i * 7 % 200).collect();
+    let one = |thread: usize| thread..thread + 1;
+    // A thread, a warp, and all threads.
+    for wrong in [one(0), one(37), one(127), 32..64, 0..128] {
+        let mut indices = right.clone();
+        indices[wrong].fill(200);
+        let from = DeviceBuffer::from_slice(&indices)?;
+        let args = groups::reduce_after_checks::args(&from, &of, &mut to);
+        kernel.launch(&stream, (1, 128), args)?;
+        let message = panic_of(stream.synchronize());
+        assert!(
+            message.contains("the len is 200 but the index is"),
+            "{message}"
+        );
+    }
+    let from = DeviceBuffer::from_slice(&right)?;
+    let args = groups::reduce_after_checks::args(&from, &of, &mut to);
+    kernel.launch(&stream, (1, 128), args)?;
+    stream.synchronize()?;
+    let x = |thread: usize| xs[right[thread] as usize];
+    let sum = (0..128).map(x).fold(0, u32::wrapping_add);
+    let expected = (0..128).map(|thread| {
+        let lanes = (thread / 32 * 32..=thread)
+            .map(x)
+            .fold(0, u32::wrapping_add);
+        sum.wrapping_add(lanes).wrapping_add(xs[thread])
+    });
+    assert_eq!(to.as_host_vec()?, expected.collect::<Vec<u32>>());
+    Ok(())
+}
+
+#[test]
 fn a_lane_panics_between_exchanges_of_its_warp() -> Outcome {
     let (_device, module, stream) = start()?;
     let kernel = module.kernel::<groups::exchange_indices>()?;

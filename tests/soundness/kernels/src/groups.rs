@@ -225,6 +225,19 @@ pub fn exchange_indices(count: u32, indices: &[u32], xs: &[u32], mut to: PerThre
     to.each(|_, to| *to = sum);
 }
 
+/// Sums of elements at given indices, whose results choose elements of a second slice. A thread whose
+/// index is outside panics before the others reduce.
+#[kernel(block_size(128))]
+pub fn reduce_after_checks(indices: &[u32], xs: &[u32], mut to: PerThread<u32>) {
+    let thread = thread::index_in_block() as usize;
+    let x = xs[indices[thread] as usize];
+    let place = group::block().exclusive_scan(1, 0, |a, b| a + b);
+    let sum = group::block().reduce(x, u32::wrapping_add);
+    let lanes = group::warp().inclusive_scan(x, u32::wrapping_add);
+    let other = xs[place as usize];
+    to.each(|_, to| *to = sum.wrapping_add(lanes).wrapping_add(other));
+}
+
 /// The arrival of one block, for which no block waits.
 #[kernel]
 pub fn forget_arrival() {
