@@ -568,6 +568,12 @@ impl Module {
         self.inst(last)?.kind.is_terminator().then_some(last)
     }
 
+    /// Returns whether a value is a phi.
+    pub(crate) fn is_phi(&self, value: Value) -> bool {
+        let data = self.inst(value);
+        data.is_some_and(|data| matches!(data.kind, InstKind::Phi(_)))
+    }
+
     /// Returns the value of a phi on the edge from a block.
     pub(crate) fn incoming(&self, phi: Value, block: Block) -> Option<Value> {
         let InstKind::Phi(incoming) = &self.inst(phi)?.kind else {

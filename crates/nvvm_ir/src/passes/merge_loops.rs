@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use super::unite_latches::unite;
-use super::unroll_array_loops::{arrays, number};
+use super::unroll_array_loops::{arrays, is_step};
 use crate::flow::{Flow, Loop};
 use crate::inst::{BinOp, InstKind};
 use crate::module::Module;
@@ -86,7 +86,7 @@ impl Nest {
         });
         // The merged loop has no place to compute what the inner loop starts with.
         let starts = phis.flatten().filter(|(_, from)| *from == self.outer);
-        let mut computed = starts.filter(|&&(value, _)| is_own(value) && !is_phi(module, value));
+        let mut computed = starts.filter(|&&(value, _)| is_own(value) && !module.is_phi(value));
         let is_fast = |inst: &Value| {
             matches!(
                 of(inst),
@@ -131,25 +131,18 @@ impl Nest {
             let Some(&(next, _)) = all.find(|(_, from)| self.inner_latches.contains(from)) else {
                 return false;
             };
-            let steps = match module.inst(next).map(|data| &data.kind) {
-                Some(&InstKind::Bin {
-                    op: BinOp::Add,
-                    lhs,
-                    rhs,
-                    ..
-                }) => lhs == counter && number(module, rhs).is_some(),
-                _ => false,
-            };
             let mut back =
                 (incoming.iter().chain(starts)).filter(|(_, from)| self.latches.contains(from));
-            steps && back.all(|&(value, _)| value == next) && is_element(counter)
+            is_step(module, counter, next)
+                && back.all(|&(value, _)| value == next)
+                && is_element(counter)
         })
     }
 
     fn merge(&self, module: &mut Module, func: Func) {
         let insts = std::mem::take(&mut module.block_mut(self.outer).insts);
         let (phis, rest): (Vec<Value>, Vec<Value>) =
-            insts.into_iter().partition(|&inst| is_phi(module, inst));
+            insts.into_iter().partition(|&inst| module.is_phi(inst));
         let starts: HashMap<Value, Vec<(Value, Block)>> = (phis.iter())
             .map(|&phi| (phi, incoming(module, phi)))
             .collect();
@@ -158,7 +151,7 @@ impl Nest {
             None => Vec::new(),
         };
         let own: Vec<Value> = (module.block(self.inner).insts.iter().copied())
-            .take_while(|&inst| is_phi(module, inst))
+            .take_while(|&inst| module.is_phi(inst))
             .collect();
         for phi in own.iter().copied() {
             let mut merged = Vec::new();
@@ -202,13 +195,6 @@ impl Nest {
             unite(module, func, self.inner, &self.latches);
         }
     }
-}
-
-fn is_phi(module: &Module, inst: Value) -> bool {
-    matches!(
-        module.inst(inst).map(|data| &data.kind),
-        Some(InstKind::Phi(_))
-    )
 }
 
 fn incoming(module: &Module, phi: Value) -> Vec<(Value, Block)> {

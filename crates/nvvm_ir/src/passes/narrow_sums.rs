@@ -46,7 +46,7 @@ fn narrow_values(module: &Module, func: Func) -> Vec<Value> {
             (data.kind).for_each_operand(|value| users.entry(value).or_default().push(inst));
         }
     }
-    let has_phi = |value: &Value| is_phi(module, *value);
+    let has_phi = |value: &Value| module.is_phi(*value);
     if !candidates.iter().any(has_phi) {
         return Vec::new();
     }
@@ -101,11 +101,6 @@ fn has_word(module: &Module, value: Value) -> bool {
     };
     let bits = module.types.int_bits(module.ty(short));
     bits.is_some_and(|bits| bits <= 32)
-}
-
-fn is_phi(module: &Module, value: Value) -> bool {
-    let data = module.inst(value);
-    data.is_some_and(|data| matches!(data.kind, InstKind::Phi(_)))
 }
 
 fn is_comparison(module: &Module, value: Value) -> bool {

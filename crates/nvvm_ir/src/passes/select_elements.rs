@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::unroll_array_loops::number;
+use super::unroll_array_loops::{is_step, number};
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
-use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred, MemAccess};
+use crate::inst::{Callee, CastOp, InstKind, IntPred, MemAccess};
 use crate::intrinsic::Intrinsic;
 use crate::metadata::Di;
 use crate::module::Module;
@@ -351,15 +351,7 @@ fn is_counter(module: &Module, value: Value) -> bool {
     let Some(InstKind::Phi(incoming)) = kind(value) else {
         return false;
     };
-    incoming.iter().any(|&(next, _)| match kind(next) {
-        Some(&InstKind::Bin {
-            op: BinOp::Add,
-            lhs,
-            rhs,
-            ..
-        }) => lhs == value && number(module, rhs).is_some(),
-        _ => false,
-    })
+    (incoming.iter()).any(|&(next, _)| is_step(module, value, next))
 }
 
 fn is_plain(access: &MemAccess) -> bool {

@@ -583,6 +583,19 @@ fn add_incoming(
     }
 }
 
+/// Returns whether a value is the sum of a counter and a constant.
+pub(super) fn is_step(module: &Module, counter: Value, next: Value) -> bool {
+    match module.inst(next).map(|data| &data.kind) {
+        Some(&InstKind::Bin {
+            op: BinOp::Add,
+            lhs,
+            rhs,
+            ..
+        }) => lhs == counter && number(module, rhs).is_some(),
+        _ => false,
+    }
+}
+
 /// Returns the number that an integer constant of at most 64 bits is.
 pub(super) fn number(module: &Module, value: Value) -> Option<u128> {
     let bits = module.types.int_bits(module.ty(value))?;

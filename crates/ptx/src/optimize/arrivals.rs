@@ -178,7 +178,7 @@ fn remove_checks(graph: &mut Graph<'_>, cold: &[bool]) {
 }
 
 /// Returns whether an instruction calls one of the functions.
-fn calls(it: &Instruction<'_>, functions: &HashSet<&str>) -> bool {
+pub(super) fn calls(it: &Instruction<'_>, functions: &HashSet<&str>) -> bool {
     let is_one = |it: &Operand<'_>| matches!(it, Operand::Name(name) if functions.contains(name));
     it.opcode == "call" && it.operands.iter().any(is_one)
 }

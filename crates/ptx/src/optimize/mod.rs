@@ -243,11 +243,7 @@ fn panics<'a>(module: &Module<'a>, no_return: &HashSet<&'a str>) -> HashSet<&'a 
             let mut leaves = false;
             for statement in function.body.iter().flatten() {
                 instructions::instructions(statement, &mut |it| {
-                    leaves |= it.opcode == "exit"
-                        || it.opcode == "call"
-                            && it.operands.iter().any(
-                                |it| matches!(it, Operand::Name(name) if exits.contains(name)),
-                            );
+                    leaves |= it.opcode == "exit" || arrivals::calls(it, &exits);
                 });
             }
             if leaves {
