@@ -5,7 +5,9 @@ mod common;
 
 use common::{init, stream};
 use cust::context::CurrentContext;
+use cust::module::EXPLAIN_VARIABLE;
 use cust::prelude::*;
+use std::process::Command;
 
 /// The steps of the condition `n < 100 && nctaid.x <= 4`. A step has a kind, the width of its
 /// operands, and the places of these; a constant has its value after it.
@@ -121,4 +123,30 @@ fn threads_share_a_kernel() {
             });
         }
     });
+}
+
+/// Runs the first test in another process, and returns what it prints to stderr about launches.
+fn explanations(value: &str) -> Vec<String> {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "each_launch_has_the_entry_for_its_sizes"])
+        .arg("--nocapture")
+        .env(EXPLAIN_VARIABLE, value)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let about_launches = |line: &&str| line.contains("entry") || line.contains("unmet");
+    (text.lines().filter(about_launches))
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_first_launch_of_a_general_entry_is_explained() {
+    let expected = [
+        "note: a launch of `choose` runs the kernel's general entry",
+        "  unmet: param_1 < 100 (param_1 is 100)",
+    ];
+    assert_eq!(explanations("1"), expected);
+    assert_eq!(explanations("0"), [""; 0]);
 }

@@ -29,6 +29,16 @@ pub(crate) const SIZES: [&str; 6] = [
     "%nctaid.z",
 ];
 
+/// The functions of `cuda_std::thread` that return [`SIZES`].
+const SIZE_NAMES: [&str; 6] = [
+    "block_dim_x",
+    "block_dim_y",
+    "block_dim_z",
+    "grid_dim_x",
+    "grid_dim_y",
+    "grid_dim_z",
+];
+
 /// The maximum number of steps, so that their values fit on the stack.
 const STEPS: usize = 192;
 
@@ -143,6 +153,14 @@ struct Step {
     constant: u64,
 }
 
+/// Returns the text of a number. Large powers of two are written as such.
+fn number(value: u64) -> String {
+    match value.is_power_of_two() && value >= 1 << 16 {
+        true => format!("2^{}", value.ilog2()),
+        false => value.to_string(),
+    }
+}
+
 /// The condition under which a launch may use a kernel's second entry: a function of the parameters
 /// and of the sizes of the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -222,20 +240,144 @@ impl Condition {
         parameter: impl FnMut(usize, usize, usize) -> u64,
     ) -> bool {
         // Most conditions are short.
-        match self.steps.len() {
-            ..=SHORT => self.evaluate::<SHORT>(sizes, parameter),
-            _ => self.evaluate::<STEPS>(sizes, parameter),
+        let last = self.steps.len() - 1;
+        match last {
+            ..SHORT => self.values::<SHORT>(sizes, parameter)[last] == 1,
+            _ => self.values::<STEPS>(sizes, parameter)[last] == 1,
         }
     }
 
+    /// Returns the demands that a launch does not meet, each with the values that it depends on:
+    /// `param_3+8 <= grid_dim_x * 256 (param_3+8 is 300, grid_dim_x is 1)`. `parameter` is that of
+    /// [`holds()`](Self::holds).
+    pub fn unmet(
+        &self,
+        sizes: &LaunchSizes,
+        parameter: impl FnMut(usize, usize, usize) -> u64,
+    ) -> Vec<String> {
+        let values = self.values::<STEPS>(sizes, parameter);
+        let mut unmet = Vec::new();
+        self.add_unmet(self.steps.len() - 1, &values, &mut unmet);
+        unmet
+    }
+
+    /// Adds the demands because of which a step is 0.
+    fn add_unmet(&self, place: usize, values: &[u64], unmet: &mut Vec<String>) {
+        let step = &self.steps[place];
+        let [first, second, _] = step.operands.map(usize::from);
+        let limit = values[second];
+        match step.kind {
+            Kind::And => {
+                for operand in [first, second].into_iter().filter(|&it| values[it] == 0) {
+                    self.add_unmet(operand, values, unmet);
+                }
+            }
+            // Bits that none of several numbers may have are tested together.
+            Kind::Less if limit.is_power_of_two() => {
+                for part in self
+                    .parts(first)
+                    .into_iter()
+                    .filter(|&it| values[it] >= limit)
+                {
+                    unmet.push(self.with_values(part, &format!(" < {}", number(limit)), values));
+                }
+            }
+            Kind::Equal if limit == 0 => {
+                for part in self.parts(first).into_iter().filter(|&it| values[it] != 0) {
+                    unmet.push(self.with_values(part, " == 0", values));
+                }
+            }
+            _ => unmet.push(self.with_values(place, "", values)),
+        }
+    }
+
+    /// Returns the operands of a tree of `|`.
+    fn parts(&self, place: usize) -> Vec<usize> {
+        let step = &self.steps[place];
+        let [first, second, _] = step.operands.map(usize::from);
+        match step.kind {
+            Kind::Or => [self.parts(first), self.parts(second)].concat(),
+            _ => vec![place],
+        }
+    }
+
+    /// Returns the text of a step, more text, and the values that the step depends on.
+    fn with_values(&self, place: usize, more: &str, values: &[u64]) -> String {
+        let mut leaves = Vec::new();
+        let text = self.text(place, &mut leaves);
+        let text = match text.strip_prefix('(').and_then(|it| it.strip_suffix(')')) {
+            Some(inner) if more.is_empty() => inner,
+            _ => &text,
+        };
+        let leaves = (leaves.iter()).map(|&it| format!("{} is {}", self.leaf(it), values[it]));
+        format!("{text}{more} ({})", leaves.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Returns the name of a parameter or a size.
+    fn leaf(&self, place: usize) -> String {
+        let step = &self.steps[place];
+        match (step.kind, step.operands) {
+            (Kind::Parameter, [index, 0, _]) => format!("param_{index}"),
+            (Kind::Parameter, [index, offset, _]) => format!("param_{index}+{offset}"),
+            (_, [size, ..]) => SIZE_NAMES[usize::from(size)].to_owned(),
+        }
+    }
+
+    /// Returns a step as an expression, and adds the parameters and sizes in it to `leaves`.
+    fn text(&self, place: usize, leaves: &mut Vec<usize>) -> String {
+        let step = &self.steps[place];
+        if matches!(step.kind, Kind::Parameter | Kind::Size) {
+            if !leaves.contains(&place) {
+                leaves.push(place);
+            }
+            return self.leaf(place);
+        }
+        let operands = &step.operands[..step.kind.operands()];
+        let operands: Vec<String> = (operands.iter())
+            .map(|&it| self.text(it.into(), leaves))
+            .collect();
+        let sign = match step.kind {
+            Kind::Add => "+",
+            Kind::Sub => "-",
+            Kind::Mul => "*",
+            Kind::And => "&",
+            Kind::Or => "|",
+            Kind::Xor => "^",
+            Kind::Shl => "<<",
+            Kind::Shr | Kind::ShrSigned => ">>",
+            Kind::Div => "/",
+            Kind::Rem => "%",
+            Kind::Equal => "==",
+            Kind::NotEqual => "!=",
+            Kind::Less | Kind::LessSigned => "<",
+            Kind::AtMost | Kind::AtMostSigned => "<=",
+            Kind::Min | Kind::MinSigned => "min",
+            Kind::Max | Kind::MaxSigned => "max",
+            Kind::Not => "!",
+            Kind::Select => "if",
+            Kind::Constant | Kind::Parameter | Kind::Size => "",
+            Kind::Truncate | Kind::Extend => "",
+        };
+        match (&operands[..], step.kind) {
+            ([], _) => number(step.constant),
+            ([one], _) => format!("{sign}{one}"),
+            ([one, other], Kind::Mul) if other == "1" => one.clone(),
+            ([_, _], Kind::Min | Kind::MinSigned | Kind::Max | Kind::MaxSigned)
+            | ([_, _, _], _) => {
+                format!("{sign}({})", operands.join(", "))
+            }
+            _ => format!("({})", operands.join(&format!(" {sign} "))),
+        }
+    }
+
+    /// Returns the values of all steps for a launch.
     #[inline]
-    fn evaluate<const COUNT: usize>(
+    fn values<const COUNT: usize>(
         &self,
         sizes: &LaunchSizes,
         mut parameter: impl FnMut(usize, usize, usize) -> u64,
-    ) -> bool {
+    ) -> [u64; COUNT] {
         let mut values = [0u64; COUNT];
-        let mut last = 0;
         for (step, place) in self.steps.iter().zip(0..COUNT) {
             let [first, second, third] = step.operands.map(usize::from);
             let unused = 64 - u32::from(step.width);
@@ -278,13 +420,12 @@ impl Condition {
                 Kind::Not => u64::from(a == 0),
                 Kind::Select => value(if a != 0 { second } else { third }),
             };
-            last = match step.kind {
+            values[place] = match step.kind {
                 Kind::Extend | Kind::Select => result,
                 _ => result & (u64::MAX >> unused),
             };
-            values[place] = last;
         }
-        last == 1
+        values
     }
 
     /// Returns the condition that all of `conditions` are true after the statements, or `None` if
@@ -730,6 +871,52 @@ mod tests {
     }
 
     #[test]
+    fn unmet_demands_have_their_values() {
+        let condition = condition(
+            "ld.param.u64 %a, [k_param_0];
+             ld.param.u64 %b, [k_param_0+8];
+             or.b64 %ab, %a, %b;
+             setp.lt.u64 %short, %ab, 1073741824;
+             mov.u32 %blocks, %nctaid.x;
+             shl.b32 %threads, %blocks, 5;
+             cvt.u32.u64 %a32, %a;
+             setp.le.u32 %enough, %a32, %threads;
+             ld.param.u32 %c, [k_param_1];
+             min.u32 %least, %c, %a32;
+             setp.eq.s32 %whole, %least, 8;
+             and.b64 %bits, %b, 15;
+             setp.eq.s64 %aligned, %bits, 0;
+             and.pred %q, %short, %enough;
+             and.pred %r, %whole, %aligned;
+             and.pred %p, %q, %r;",
+        )
+        .unwrap();
+        let unmet = |a: u64, b: u64, c: u32| {
+            condition.unmet(&SIZES_OF_LAUNCH, |index, offset, _| match (index, offset) {
+                (0, 0) => a,
+                (0, _) => b,
+                _ => c.into(),
+            })
+        };
+        assert!(holds(&condition, 224, 16, 8));
+        assert_eq!(unmet(224, 16, 8), [""; 0]);
+        assert_eq!(
+            unmet(225, 1 << 40, 8),
+            [
+                "param_0+8 < 2^30 (param_0+8 is 1099511627776)",
+                "param_0 <= (grid_dim_x << 5) (param_0 is 225, grid_dim_x is 7)",
+            ]
+        );
+        assert_eq!(
+            unmet(224, 24, 7),
+            [
+                "min(param_1, param_0) == 8 (param_1 is 7, param_0 is 224)",
+                "(param_0+8 & 15) == 0 (param_0+8 is 24)",
+            ]
+        );
+    }
+
+    #[test]
     fn only_functions_of_parameters_and_sizes_are_conditions() {
         for body in [
             "mov.u32 %a, %tid.x; setp.eq.s32 %p, %a, 0;",
@@ -760,6 +947,7 @@ mod tests {
                 // Whatever it means, it must not panic.
                 if let Some(condition) = Condition::decode(&other, &[16]) {
                     holds(&condition, 1, 2, 3);
+                    condition.unmet(&SIZES_OF_LAUNCH, |_, _, _| 1);
                 }
             }
         }

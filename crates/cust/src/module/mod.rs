@@ -82,6 +82,7 @@ pub use jit::{JitFallback, JitTarget, ModuleJitOption, OptLevel};
 pub use library::Library;
 pub use linker::{LinkInput, Linker};
 pub use lto::{LtoInput, LtoLinker};
+pub use ordinary::EXPLAIN_VARIABLE;
 pub(crate) use program::own_kernel;
 pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};

@@ -5,7 +5,7 @@
 //! evaluates it for each launch.
 
 use std::ffi::c_void;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{LazyLock, Mutex, Once, OnceLock};
 
 use cust_raw::{CUfunction, CUmodule, CUresult};
 use ptx::{CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX};
@@ -15,6 +15,10 @@ use crate::backend::Api;
 use crate::dimensions::{BlockSize, GridSize};
 use crate::error::CudaResult;
 use crate::stack::read_variable;
+
+/// The environment variable that makes `cust` print, once for each kernel, why a launch runs the
+/// general entry: the demands of the other one that the launch does not meet.
+pub const EXPLAIN_VARIABLE: &str = "CUST_EXPLAIN_LAUNCHES";
 
 /// The entry of a kernel for ordinary launches.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(crate) struct Ordinary {
     /// The last launch whose condition was evaluated. Most programs launch a kernel many times with
     /// the same sizes, and comparing them takes a fraction of the time.
     last: Mutex<Last>,
+    /// Set when a launch of the general entry was explained.
+    explained: Once,
 }
 
 /// A launch, as far as the condition depends on it. At first one without threads, which is never
@@ -73,8 +79,28 @@ impl Ordinary {
             condition,
             threads: OnceLock::new(),
             last: Mutex::default(),
+            explained: Once::new(),
         }))
     }
+}
+
+/// Whether launches of general entries are explained.
+static EXPLAIN: LazyLock<bool> =
+    LazyLock::new(|| std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|value| value == "1"));
+
+/// Prints the demands that a launch does not meet to stderr.
+#[cold]
+fn explain(kernel: &str, unmet: &[String]) {
+    use std::io::Write;
+    let demands: Vec<String> = (unmet.iter())
+        .map(|it| format!("\n  unmet: {it}"))
+        .collect();
+    // stderr may be closed: ignore the error.
+    let _ = writeln!(
+        std::io::stderr(),
+        "note: a launch of `{kernel}` runs the kernel's general entry{}",
+        demands.concat()
+    );
 }
 
 impl Function<'_> {
@@ -143,8 +169,17 @@ impl Function<'_> {
             _ => {
                 // The entries have different numbers of registers.
                 let threads: u64 = sizes.block.map(u64::from).iter().product();
-                let is_ordinary = ordinary.condition.holds(&sizes, parameter)
-                    && threads <= u64::from(self.threads_of(ordinary));
+                let limit = u64::from(self.threads_of(ordinary));
+                let is_ordinary = ordinary.condition.holds(&sizes, parameter) && threads <= limit;
+                if !is_ordinary && *EXPLAIN {
+                    ordinary.explained.call_once(|| {
+                        let mut unmet = ordinary.condition.unmet(&sizes, parameter);
+                        if threads > limit {
+                            unmet.push(format!("block_size <= {limit} (block_size is {threads})"));
+                        }
+                        explain(&self.kernel.name, &unmet);
+                    });
+                }
                 if let Some(last) = &mut last {
                     last.sizes = sizes;
                     last.parameters.clear();
