@@ -22,7 +22,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use crate::group::{self, Group};
-use crate::thread;
+use crate::thread::{self, Strided};
 
 /// Declares a type of output parameters and implements the traits that a launch requires.
 macro_rules! output {
@@ -126,7 +126,81 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
     /// Returns an iterator over these elements: like [`PerBlock::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        self.pieces().flat_map(Piece::into_own)
+        const { assert!(N > 0, "pieces have at least one element") };
+        let pieces = thread::block_chunks(self.length.div_ceil(N));
+        let places = Own::<N>::new::<T>(pieces, thread::block_stride(N), self.length);
+        let pointer = self.pointer;
+        // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the grid, and
+        // thread indices in the block.
+        places.map(move |index| (index, unsafe { pointer.add(index).as_mut() }))
+    }
+}
+
+/// An iterator over a thread's indices in the chunks of `N` elements that its block or warp owns.
+struct Own<const N: usize> {
+    /// The chunks after this one.
+    pieces: Strided,
+    /// The first place in each chunk, and the step from one to the next.
+    first: usize,
+    step: usize,
+    /// The place in this chunk.
+    place: usize,
+    /// The index of this chunk's first element, and the number of its elements.
+    start: usize,
+    count: usize,
+    /// The number of elements of all chunks.
+    length: usize,
+}
+
+impl<const N: usize> Own<N> {
+    #[inline(always)]
+    fn new<T>(pieces: Strided, places: Strided, length: usize) -> Own<N> {
+        let mut own = Own {
+            pieces,
+            first: places.next as usize,
+            step: places.step as usize,
+            place: 0,
+            start: 0,
+            count: 0,
+            length: thread::len_of::<T>(length) as usize,
+        };
+        own.next_piece();
+        own
+    }
+
+    /// Begins the next chunk, which is empty if there is none. Returns whether there is one.
+    #[inline(always)]
+    fn next_piece(&mut self) -> bool {
+        let (piece, count) = (self.pieces.next, self.pieces.len);
+        let start = piece.min(count) as usize;
+        self.start = match const { N <= 1 << 32 } {
+            // There are fewer than 2⁶³ elements.
+            true => start.wrapping_mul(N),
+            false => start.saturating_mul(N),
+        };
+        self.count = self.length.saturating_sub(self.start).min(N);
+        self.place = self.first;
+        // SAFETY: `count` is less than 2⁶³, and so is the number of threads: the launch checks it.
+        self.pieces.next = unsafe { piece.unchecked_add(self.pieces.step) };
+        piece < count
+    }
+}
+
+impl<const N: usize> Iterator for Own<N> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        while self.place >= self.count {
+            // If the grid has a block or a warp for each chunk, there is no second one. The
+            // compiler's copy of a kernel for ordinary launches knows that.
+            if self.pieces.step >= self.pieces.len || !self.next_piece() {
+                return None;
+            }
+        }
+        let index = self.start + self.place;
+        self.place += self.step;
+        Some(index)
     }
 }
 
@@ -210,16 +284,16 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
     /// Returns the indices of the warp's chunks, and this lane's indices in a chunk. All lanes of a
     /// warp get the same chunks.
     #[inline(always)]
-    fn strides(&mut self) -> (thread::Strided, thread::Strided) {
+    fn strides(&mut self) -> (Strided, Strided) {
         const { assert!(N > 0, "pieces have at least one element") };
         let warp = group::warp();
         let warps = u64::from(warp.count());
-        let pieces = thread::Strided {
+        let pieces = Strided {
             next: thread::block_index() * warps + u64::from(warp.number()),
             step: thread::blocks_in_grid() * warps,
             len: thread::below_2_63(self.length.div_ceil(N)),
         };
-        let lanes = thread::Strided {
+        let lanes = Strided {
             next: warp.rank().into(),
             // The last warp of a block may have fewer than 32 lanes.
             step: warp.size().into(),
@@ -249,11 +323,9 @@ impl<T, const N: usize> PerWarp<'_, T, N> {
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         let (pieces, lanes) = self.strides();
-        let (pointer, length) = (self.pointer, self.length);
-        pieces
-            .flat_map(move |piece| lanes.clone().map(move |i| piece * N + i))
-            .filter(move |&index| index < length)
-            // SAFETY: as in `each`.
+        let pointer = self.pointer;
+        // SAFETY: as in `each`.
+        (Own::<N>::new::<T>(pieces, lanes, self.length))
             .map(move |index| (index, unsafe { pointer.add(index).as_mut() }))
     }
 }

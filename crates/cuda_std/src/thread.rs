@@ -491,10 +491,17 @@ pub(crate) fn grid_stride_of<T>(len: usize) -> Strided {
     Strided {
         next: index(),
         step: grid_size(),
-        len: match size_of::<T>() {
-            0 => below_2_63(len),
-            _ => len as u64,
-        },
+        len: len_of::<T>(len),
+    }
+}
+
+/// Returns the length of a slice in memory, clamped to less than 2⁶³. Only slices of zero-sized
+/// elements can be longer.
+#[inline(always)]
+pub(crate) fn len_of<T>(len: usize) -> u64 {
+    match size_of::<T>() {
+        0 => below_2_63(len),
+        _ => len as u64,
     }
 }
 

@@ -280,13 +280,21 @@ fn own_bytes(all: &[&Instruction<'_>], bytes: u64) -> u64 {
     for (table, bytes) in REDUCTIONS {
         let mut found = false;
         for operand in all.iter().flat_map(|it| &it.operands) {
-            visit_operand(operand, &mut |name| found |= name == table);
+            visit_operand(operand, &mut |name| found |= is_copy(name, table));
         }
         if found {
             own = own.saturating_sub(bytes);
         }
     }
     own
+}
+
+/// Returns whether a name is that of a variable, or of a copy in another part of the module:
+/// [`join`](crate::join) appends `_` and a number.
+fn is_copy(name: &str, variable: &str) -> bool {
+    name.strip_prefix(variable).is_some_and(|rest| {
+        rest.is_empty() || rest.starts_with('_') && !rest.contains(char::is_alphabetic)
+    })
 }
 
 /// Returns whether the address of a load from global memory depends on a value in the variable.

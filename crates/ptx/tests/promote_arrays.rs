@@ -176,10 +176,21 @@ fn arrays_with_constant_indices_stay() {
 
 #[test]
 fn arrays_of_libdevice_stay() {
-    let table = ".global .align 4 .b8 __cudart_i2opi_f[24];";
-    let body = format!("{STACK}mov.u64 %rd7, __cudart_i2opi_f;\nld.global.u32 %r4, [%rd7];");
-    assert_stays(&finished(table, ".reqntid 256", 28, &body));
-    assert_moved(&finished(table, ".reqntid 256", 92, &body));
+    // Parts of a module have copies with numbers.
+    for (table, is_libdevice) in [
+        ("__cudart_i2opi_f", true),
+        ("__cudart_i2opi_f_12", true),
+        ("__cudart_i2opi_f_table", false),
+    ] {
+        let variable = format!(".global .align 4 .b8 {table}[24];");
+        let body = format!("{STACK}mov.u64 %rd7, {table};\nld.global.u32 %r4, [%rd7];");
+        let finished = |bytes| finished(&variable, ".reqntid 256", bytes, &body);
+        match is_libdevice {
+            true => assert_stays(&finished(28)),
+            false => assert_moved(&finished(28)),
+        }
+        assert_moved(&finished(92));
+    }
 }
 
 #[test]

@@ -209,6 +209,22 @@ struct SumLimit<'a> {
     margin: i64,
 }
 
+/// The part of a buffer from an index to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part<'a> {
+    /// The length of the buffer.
+    extent: &'a str,
+    start: Rc<Polynomial<'a>>,
+    /// Whether the start may be above the extent. The part is empty then.
+    may_be_outside: bool,
+}
+
+impl<'a> Part<'a> {
+    fn depends_on(&self, register: &str) -> bool {
+        self.extent == register || self.start.registers().any(|it| it == register)
+    }
+}
+
 /// What is known at a place.
 #[derive(Clone, Debug, Default)]
 struct Known<'a> {
@@ -225,9 +241,10 @@ struct Known<'a> {
     quotients: HashMap<&'a str, (&'a str, i64)>,
     /// The dividends and divisors of the quotients that registers are, rounded down.
     divisions: HashMap<&'a str, [Rc<Polynomial<'a>>; 2]>,
-    /// The extents and starts of the parts of buffers whose size a register is at most. Starts are at
-    /// most the extent.
-    parts: HashMap<&'a str, (&'a str, Rc<Polynomial<'a>>)>,
+    /// The parts of buffers whose size a register is at most.
+    parts: HashMap<&'a str, Part<'a>>,
+    /// The extents and starts of parts that a register is the maximum of.
+    ends: HashMap<&'a str, Part<'a>>,
     sum_limits: Vec<SumLimit<'a>>,
 }
 
@@ -942,10 +959,9 @@ impl<'a> Known<'a> {
             let mut all = sides.iter().flat_map(|side| side.registers());
             *name != register && all.all(|it| it != register)
         });
-        (self.parts).retain(|name, (extent, start)| {
-            let mut all = start.registers().chain([*name, *extent]);
-            all.all(|it| it != register)
-        });
+        for parts in [&mut self.parts, &mut self.ends] {
+            parts.retain(|name, part| *name != register && !part.depends_on(register));
+        }
         (self.sum_limits).retain(|limit| {
             let mut all = limit.sum.registers().chain([limit.extent]);
             all.all(|it| it != register)
@@ -1075,6 +1091,7 @@ impl<'a> Known<'a> {
         (self.quotients).retain(|name, its| other.quotients.get(name) == Some(its));
         (self.divisions).retain(|name, its| other.divisions.get(name) == Some(its));
         (self.parts).retain(|name, its| other.parts.get(name) == Some(its));
+        (self.ends).retain(|name, its| other.ends.get(name) == Some(its));
         (self.sum_limits).retain(|limit| other.sum_limits.contains(limit));
     }
 
@@ -1143,6 +1160,7 @@ impl<'a> Known<'a> {
         let division = self.division(facts, it);
         let quotient_of = self.quotient(facts, extents, it);
         let part = self.part(facts, extents, it);
+        let end = self.end_of_part(facts, extents, it);
         results(it, &mut |name| self.forget(name));
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
@@ -1158,10 +1176,10 @@ impl<'a> Known<'a> {
             registers.all(|name| name != result)
         });
         self.divisions.extend(division.map(|it| (result, it)));
-        let part = part.filter(|(extent, start)| {
-            *extent != result && start.registers().all(|name| name != result)
-        });
-        self.parts.extend(part.map(|it| (result, it)));
+        for (parts, part) in [(&mut self.parts, part), (&mut self.ends, end)] {
+            let part = part.filter(|part| !part.depends_on(result));
+            parts.extend(part.map(|it| (result, it)));
+        }
         match value {
             Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
             Some((value, true)) => _ = self.values.insert(result, value),
@@ -1265,15 +1283,15 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// Returns the extent and the start of the part of a buffer, if an instruction computes the size
-    /// of that part, or a number that is at most that size: `(length - i * N).min(N)`, where `i` is
-    /// at most `length / N`.
+    /// Returns the part of a buffer whose size, or a number that is at most that size, an instruction
+    /// computes: `(length - i * N).min(N)`, where `i` is at most `length / N`, or
+    /// `length.saturating_sub(i * N)`.
     fn part(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         it: &Instruction<'a>,
-    ) -> Option<(&'a str, Rc<Polynomial<'a>>)> {
+    ) -> Option<Part<'a>> {
         if it.guard.is_some() {
             return None;
         }
@@ -1283,26 +1301,65 @@ impl<'a> Known<'a> {
                 _ => None,
             }),
             ("sub", ["s64" | "u64"], [_, length, start]) => {
+                let (start, index, factor) = self.start_of_part(facts, start)?;
+                if let Operand::Name(name) = length
+                    && let Some(part) = self.ends.get(name).filter(|it| it.start == start)
+                {
+                    return Some(part.clone());
+                }
                 let extent = self.extent(facts, extents, length)?;
-                let start = self
-                    .value(facts, start)
-                    .filter(|it| it.hypothesis.is_none())?;
-                let start = self.expanded(&start.polynomial)?;
-                let mut terms = start.0.iter();
-                let (Some((product, &factor)), None) = (terms.next(), terms.next()) else {
-                    return None;
-                };
-                let [index] = product[..] else {
-                    return None;
-                };
-                let is_least = |(low, _): Range| low >= 0;
-                let is_within = factor > 0
-                    && facts.range(&Operand::Name(index)).is_some_and(is_least)
-                    && self.is_at_most_quotient(facts, index, extent, factor);
-                is_within.then(|| (extent, start.into()))
+                let is_within = self.is_at_most_quotient(facts, index, extent, factor);
+                is_within.then_some(Part {
+                    extent,
+                    start,
+                    may_be_outside: false,
+                })
             }
             _ => None,
         }
+    }
+
+    /// Returns the part of a buffer if an instruction computes the maximum of its start and the
+    /// buffer's length.
+    fn end_of_part(
+        &self,
+        facts: &Facts<'a>,
+        extents: &HashSet<&'a str>,
+        it: &Instruction<'a>,
+    ) -> Option<Part<'a>> {
+        let ("max", ["u64"], [_, a, b], None) =
+            (it.opcode, &it.modifiers[..], &it.operands[..], it.guard)
+        else {
+            return None;
+        };
+        [[a, b], [b, a]].into_iter().find_map(|[length, start]| {
+            let (start, ..) = self.start_of_part(facts, start)?;
+            Some(Part {
+                extent: self.extent(facts, extents, length)?,
+                start,
+                may_be_outside: true,
+            })
+        })
+    }
+
+    /// Returns the start of a part of a buffer, if an operand is the product of a register that is
+    /// not negative and a positive number, with these factors.
+    fn start_of_part(
+        &self,
+        facts: &Facts<'a>,
+        operand: &Operand<'a>,
+    ) -> Option<(Rc<Polynomial<'a>>, &'a str, i64)> {
+        let start = (self.value(facts, operand)).filter(|it| it.hypothesis.is_none())?;
+        let start = self.expanded(&start.polynomial)?;
+        let mut terms = start.0.iter();
+        let (Some((product, &factor)), None) = (terms.next(), terms.next()) else {
+            return None;
+        };
+        let [index] = product[..] else {
+            return None;
+        };
+        let (low, _) = facts.range(&Operand::Name(index))?;
+        (factor > 0 && low >= 0).then(|| (start.into(), index, factor))
     }
 
     /// Returns whether a register is at most the quotient of an extent and a number that is at least
@@ -2250,15 +2307,17 @@ impl<'a> Known<'a> {
         let Operand::Name(size) = it.right else {
             return None;
         };
-        let (extent, start) = self.parts.get(size)?;
+        let part = self.parts.get(size)?;
         let index = self.value(facts, &it.left)?;
-        if it.signed || it.bits != 64 || index.hypothesis.is_some() || index.range.0 < 0 {
+        let is_number = !it.signed && it.bits == 64 && index.range.0 >= 0;
+        // Of an empty part, no index is below the size.
+        if !is_number || index.hypothesis.is_some() || (part.may_be_outside && margin == 0) {
             return None;
         }
-        let sum = self.expanded(&index.polynomial)?.plus(start, 1)?;
+        let sum = self.expanded(&index.polynomial)?.plus(&part.start, 1)?;
         let limit = SumLimit {
             sum,
-            extent,
+            extent: part.extent,
             margin,
         };
         if !self.sum_limits.contains(&limit) {
