@@ -27,6 +27,11 @@ enum Obstacle {
     Rare,
     /// Memory changes before the first ballot.
     Store,
+    /// Each lane strides over a row from its own number: no obstacle if all have as many iterations,
+    /// which a second ballot finds out.
+    Stride,
+    /// The same, and each iteration begins with the test for it.
+    TestedStride,
 }
 
 const OBSTACLES: &[Obstacle] = &[
@@ -41,6 +46,10 @@ const OBSTACLES: &[Obstacle] = &[
     Obstacle::Branch,
     Obstacle::Rare,
     Obstacle::Store,
+    Obstacle::Stride,
+    Obstacle::Stride,
+    Obstacle::TestedStride,
+    Obstacle::TestedStride,
 ];
 
 /// Returns a kernel with a loop that computes with the lanes that are left.
@@ -67,7 +76,37 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
         _ => {}
     }
     line("mov.u32 %count, %n;");
+    let is_tested = obstacle == Obstacle::TestedStride;
+    let mut step = 1;
+    if is_tested || obstacle == Obstacle::Stride {
+        step = [32, 64][rng.usize(..2)];
+        line(match rng.usize(..4) {
+            0 => "and.b32 %i, %value, 31;",
+            1 => "mov.u32 %i, %lane;",
+            2 => "and.b32 %i, %value, 63;",
+            _ => "and.b32 %i, %lane, 31;",
+        });
+        line("shl.b32 %count, %n, 6;");
+        match rng.usize(..5) {
+            0 => line("sub.s32 %count, %count, 9;"),
+            1 => line("add.s32 %count, %count, %lane;"),
+            2 => {
+                line("and.b32 %bits, %lane, 96;");
+                line("add.s32 %count, %count, %bits;");
+            }
+            _ => {}
+        }
+        if rng.u32(..8) == 0 {
+            // Near the end of the counter's range.
+            line("add.s32 %i, %i, -512;");
+            line("add.s32 %count, %count, -512;");
+        }
+    }
     line("$loop:");
+    if is_tested {
+        line("setp.ge.u32 %p, %i, %count;");
+        line("@%p bra $done;");
+    }
     if rng.bool() {
         line("add.s32 %sum, %sum, %i;");
     }
@@ -131,9 +170,14 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
         }
         _ => {}
     }
-    line("add.s32 %i, %i, 1;");
-    line("setp.lt.u32 %more, %i, %count;");
-    line("@%more bra $loop;");
+    line(&format!("add.s32 %i, %i, {step};"));
+    if is_tested {
+        line("bra $loop;");
+        line("$done:");
+    } else {
+        line("setp.lt.u32 %more, %i, %count;");
+        line("@%more bra $loop;");
+    }
     line("st.global.u32 [%to], %sum;");
     line("st.global.u32 [%to+4], %i;");
     line("$end:");
@@ -170,7 +214,11 @@ fn copies_for_whole_warps_have_the_same_results() {
         let [plain, fast] = before_and_after(&text, &[], &[]);
         assert_eq!(
             fast.matches("vote.sync.ballot").count(),
-            if obstacle == Obstacle::None { 2 } else { 1 },
+            match obstacle {
+                Obstacle::None => 2,
+                Obstacle::Stride | Obstacle::TestedStride => 3,
+                _ => 1,
+            },
             "seed {seed}: {obstacle:?}\n{text}\n{fast}"
         );
         let from: Vec<u32> = (0..256).map(|_| rng.u32(..)).collect();

@@ -416,7 +416,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Returns the comparison of a counter that sets a predicate, if another value is invariant.
-    fn comparison(
+    pub fn comparison(
         &self,
         graph: &Graph<'a>,
         counters: &[Counter<'a>],

@@ -5,6 +5,10 @@
 //! threads reach in the same iteration, each ballot has the same result. So a ballot before the loop
 //! decides whether a copy for whole warps runs, without ballots and branches, which ptxas also
 //! unrolls.
+//!
+//! Lanes that stride over a row, from their own number in steps of 32, end in the same iteration if
+//! the length of the row is a multiple of 32. Before such a loop, each lane computes its number of
+//! iterations, and a second ballot compares these.
 
 use crate::hash::{HashMap, HashSet};
 
@@ -18,7 +22,7 @@ use super::instructions::{
     can_be_copied, has_effect, instructions, is_among_lanes, is_parameter, is_pure,
     is_same_in_block, results, sources,
 };
-use super::loops::{self, Loop};
+use super::loops::{self, Counter, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::sink::dominators;
 use super::version::{self, Accesses, number};
@@ -30,6 +34,9 @@ const LARGEST: usize = 1000;
 
 /// The maximum number of loops of a kernel to copy.
 const MOST: usize = 8;
+
+/// The largest step of a lane over a row.
+const LONGEST: i64 = 1 << 16;
 
 /// Gives loops of a kernel with ballots copies for whole warps. Adds the blocks of the original loops to `slow`.
 /// Returns the number of loops.
@@ -55,6 +62,43 @@ struct Found<'a> {
     masks: HashSet<&'a str>,
     /// The blocks that test whether a ballot has all lanes, and their targets if it has.
     decided: HashMap<Id, Id>,
+    /// The ends that the lanes may reach in different iterations.
+    strides: Vec<Stride<'a>>,
+}
+
+/// The end of a loop in which each lane strides from an own place: the loop goes on while the counter
+/// is less than the limit.
+struct Stride<'a> {
+    /// The block that tests the counter.
+    end: Id,
+    /// The counter, which has the first place before the loop.
+    counter: &'a str,
+    limit: Operand<'a>,
+    signed: bool,
+    bits: u32,
+    /// The logarithm of the step.
+    shift: u32,
+    /// Whether the first place is compared with the limit, so that lanes may have no iteration.
+    tests_first: bool,
+}
+
+impl<'a> Stride<'a> {
+    /// Adds an instruction for whether there is a first iteration.
+    fn begins(
+        &self,
+        graph: &mut Graph<'a>,
+        names: &'a Names,
+        body: &mut Vec<Statement<'a>>,
+    ) -> &'a str {
+        let ty = match (self.bits, self.signed) {
+            (32, false) => "u32",
+            (32, true) => "s32",
+            (_, false) => "u64",
+            (_, true) => "s64",
+        };
+        let sources = [Operand::Name(self.counter), self.limit.clone()];
+        emit_comparison(graph, names, body, ["lt", ty], sources)
+    }
 }
 
 /// Returns the longest loop to copy.
@@ -102,13 +146,19 @@ fn find<'a>(graph: &Graph<'a>, slow: &HashSet<Id>) -> Option<Found<'a>> {
             }
         }
         let always = always(graph, &each, &dominators);
-        let ends = ends(graph, &each, &writers, &always)?;
-        let is_first = |&&place: &&Place| is_first(graph, &each, &dominators, &ends, place);
+        let (mut ends, strides) = ends(graph, &each, &writers, &always)?;
+        // The first iteration does not end there, or does not begin: see `version_one`.
+        let tested = strides.iter().filter(|it| !it.tests_first);
+        ends.extend(tested.map(|stride| stride.end));
+        let has_end = !ends.is_empty() || !strides.is_empty();
+        let is_first =
+            |&&place: &&Place| has_end && is_first(graph, &each, &dominators, &ends, place);
         let begins = ballots.values().find(is_first).is_some();
         (begins && !decided.is_empty()).then(|| Found {
             each,
             masks: ballots.into_keys().collect(),
             decided,
+            strides,
         })
     })
 }
@@ -139,7 +189,7 @@ fn is_first(
             instructions(statement, &mut |it| quiet &= !has_effect(it));
         }
     }
-    quiet && !ends.is_empty() && ends.iter().all(|&end| follows(end))
+    quiet && ends.iter().all(|&end| follows(end))
 }
 
 /// The instructions that write each register, with their blocks.
@@ -171,14 +221,16 @@ fn can_copy(graph: &Graph<'_>, each: &Loop<'_>) -> bool {
 }
 
 /// Returns the blocks with which a loop ends, if all threads that run the loop together leave it in
-/// the same iteration, without an exit or a panic.
+/// the same iteration, without an exit or a panic, and the ends for which that must be tested.
 fn ends<'a>(
     graph: &Graph<'a>,
     each: &Loop<'a>,
     writers: &Writers<'_, 'a>,
     always: &HashSet<Id>,
-) -> Option<Vec<Id>> {
+) -> Option<(Vec<Id>, Vec<Stride<'a>>)> {
+    let counters = each.counters(graph);
     let mut ends = Vec::new();
+    let mut strides = Vec::new();
     for &id in &each.blocks {
         let end = &graph.blocks[id].end;
         let targets = end.targets();
@@ -192,10 +244,65 @@ fn ends<'a>(
             {
                 ends.push(id);
             }
+            End::Branch(..) if always.contains(&id) => {
+                strides.push(stride(graph, each, always, &counters, id)?);
+            }
             _ => return None,
         }
     }
-    Some(ends)
+    Some((ends, strides))
+}
+
+/// Returns the end of a loop with a block that compares a counter in steps of a multiple of 32 with
+/// an invariant.
+fn stride<'a>(
+    graph: &Graph<'a>,
+    each: &Loop<'a>,
+    always: &HashSet<Id>,
+    counters: &[Counter<'a>],
+    end: Id,
+) -> Option<Stride<'a>> {
+    let End::Branch(guard, _, to, otherwise) = graph.blocks[end].end else {
+        return None;
+    };
+    let goes_on = match (each.contains(to), each.contains(otherwise)) {
+        (true, false) => !guard.negated,
+        (false, true) => guard.negated,
+        _ => return None,
+    };
+    let (_, block, _) = each.definition(graph, guard.register)?;
+    let (counter, which, compared) = each.comparison(graph, counters, guard.register, goes_on)?;
+    let Step::Constant(step @ 32..=LONGEST) = counter.step else {
+        return None;
+    };
+    let tests_first = which == Which::Current;
+    if tests_first && (end != each.header || has_exchange(graph, end)) {
+        return None;
+    }
+    let limit = match (compared.relation, compared.right) {
+        (Relation::Less, limit) => limit,
+        (Relation::LessOrEqual, Operand::Integer(last)) => {
+            Operand::Integer(Integer::unsigned(last.bits.checked_add(1)?))
+        }
+        _ => return None,
+    };
+    let is_counter = compared.bits == counter.bits && always.contains(&block);
+    (is_counter && step.count_ones() == 1).then_some(Stride {
+        end,
+        counter: counter.register,
+        limit,
+        signed: compared.signed,
+        bits: counter.bits,
+        shift: step.trailing_zeros(),
+        tests_first,
+    })
+}
+
+/// Returns whether a block exchanges values among lanes.
+fn has_exchange(graph: &Graph<'_>, id: Id) -> bool {
+    let mut found = false;
+    graph.visit([id], &mut |it| found |= is_among_lanes(it));
+    found
 }
 
 /// Returns the blocks that each iteration of a loop runs exactly once, up to the one in which a
@@ -327,42 +434,117 @@ fn version_one<'a>(
     let outside: Vec<Id> = (graph.predecessors_of_one(each.header))
         .filter(|id| !each.contains(*id))
         .collect();
+    // From the last test to the first one.
+    let mut next = copy.header;
+    let mut tests = Vec::new();
+    if !found.strides.is_empty() {
+        let (body, whole) = same_count(graph, names, &found.strides);
+        tests.push((body, whole));
+    }
     let mut body = Vec::new();
     let one = graph.emit(names, &mut body, Type::B32, "mov", &["b32"], [number(1)]);
     let sources = [Operand::Name(one), number(0)];
-    let yes = graph.emit(
-        names,
-        &mut body,
-        Type::Pred,
-        "setp",
-        &["ne", "s32"],
-        sources,
-    );
-    let sources = [Operand::Name(yes), number(u32::MAX.into())];
-    let ballot = ["sync", "ballot", "b32"];
-    let lanes = graph.emit(names, &mut body, Type::B32, "vote", &ballot, sources);
-    let sources = [Operand::Name(lanes), Operand::Integer(Integer::signed(-1))];
-    let whole = graph.emit(
-        names,
-        &mut body,
-        Type::Pred,
-        "setp",
-        &["eq", "s32"],
-        sources,
-    );
-    let label = names.label();
-    let end = End::Branch(Guard::new(whole), false, copy.header, each.header);
-    let test = graph.add(Block { label, body, end }, None);
-    graph.order.retain(|id| *id != test && !each.contains(*id));
-    let place = graph.order.iter().position(|id| copy.blocks.contains(id));
-    graph.order.insert(place.unwrap_or(graph.order.len()), test);
+    let yes = emit_comparison(graph, names, &mut body, ["ne", "s32"], sources);
+    let whole = whole_warp(graph, names, &mut body, yes);
+    tests.push((body, whole));
+    // Lanes without an iteration do not reach the first ballot.
+    for stride in found.strides.iter().filter(|it| it.tests_first) {
+        let mut body = Vec::new();
+        let begins = stride.begins(graph, names, &mut body);
+        tests.push((body, begins));
+    }
+    graph.order.retain(|id| !each.contains(*id));
+    for (body, passes) in tests {
+        let label = names.label();
+        let end = End::Branch(Guard::new(passes), false, next, each.header);
+        let test = graph.add(Block { label, body, end }, None);
+        graph.order.retain(|id| *id != test);
+        let before = |id: &Id| *id == next || copy.blocks.contains(id);
+        let place = graph.order.iter().position(before);
+        graph.order.insert(place.unwrap_or(graph.order.len()), test);
+        next = test;
+    }
     graph.order.extend(&each.blocks);
     slow.extend(&each.blocks);
     for id in outside {
-        let retarget = |to| if to == each.header { test } else { to };
+        let retarget = |to| if to == each.header { next } else { to };
         graph.blocks[id].end.retarget(&retarget);
     }
     graph.remove_unreachable();
+}
+
+/// Returns statements that test whether all lanes of a warp, all of which run them, have the same
+/// number of iterations, and the predicate with the result.
+fn same_count<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    strides: &[Stride<'a>],
+) -> (Vec<Statement<'a>>, &'a str) {
+    let mut body = Vec::new();
+    let mut all = None;
+    for stride in strides {
+        let (ty, signed, unsigned) = match stride.bits {
+            32 => (Type::B32, "s32", "u32"),
+            _ => (Type::B64, "s64", "u64"),
+        };
+        // The counter does not wrap around, and the number of iterations fits 32 bits.
+        let largest = number((1 << 31) - (1 << stride.shift));
+        let counter = Operand::Name(stride.counter);
+        for operand in [&counter, &stride.limit] {
+            let sources = [operand.clone(), largest.clone()];
+            let fits = emit_comparison(graph, names, &mut body, ["le", unsigned], sources);
+            all = Some(match all {
+                None => fits,
+                Some(all) => graph.and(names, &mut body, [all, fits]),
+            });
+        }
+        let begins = stride.begins(graph, names, &mut body);
+        let mut emit = |opcode, modifiers: &[&'a str], ty, sources: Vec<Operand<'a>>| {
+            Operand::Name(graph.emit(names, &mut body, ty, opcode, modifiers, sources))
+        };
+        let distance = emit("sub", &[signed], ty, vec![stride.limit.clone(), counter]);
+        let distance = emit("sub", &[signed], ty, vec![distance, number(1)]);
+        let shift = number(stride.shift.into());
+        let mut count = emit("shr", &[unsigned], ty, vec![distance, shift]);
+        if stride.bits == 64 {
+            count = emit("cvt", &["u32", "u64"], Type::B32, vec![count]);
+        }
+        let count = emit("add", &["s32"], Type::B32, vec![count, number(1)]);
+        let sources = vec![count, number(0), Operand::Name(begins)];
+        let count = emit("selp", &["b32"], Type::B32, sources);
+        let lanes = Operand::Integer(Integer::signed(-1));
+        let sources = vec![count.clone(), number(0), number(31), lanes];
+        let first = emit("shfl", &["sync", "idx", "b32"], Type::B32, sources);
+        let same = emit_comparison(graph, names, &mut body, ["eq", "s32"], [count, first]);
+        all = all.map(|all| graph.and(names, &mut body, [all, same]));
+    }
+    let all = all.expect("there are strides");
+    let whole = whole_warp(graph, names, &mut body, all);
+    (body, whole)
+}
+
+/// Adds instructions for whether a predicate is true in all lanes of a whole warp.
+fn whole_warp<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    body: &mut Vec<Statement<'a>>,
+    predicate: &'a str,
+) -> &'a str {
+    let sources = [Operand::Name(predicate), number(u32::MAX.into())];
+    let ballot = ["sync", "ballot", "b32"];
+    let lanes = graph.emit(names, body, Type::B32, "vote", &ballot, sources);
+    let sources = [Operand::Name(lanes), Operand::Integer(Integer::signed(-1))];
+    emit_comparison(graph, names, body, ["eq", "s32"], sources)
+}
+
+fn emit_comparison<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    body: &mut Vec<Statement<'a>>,
+    modifiers: [&'a str; 2],
+    sources: [Operand<'a>; 2],
+) -> &'a str {
+    graph.emit(names, body, Type::Pred, "setp", &modifiers, sources)
 }
 
 /// Returns the register that a statement with a vote writes.
