@@ -25,6 +25,7 @@ mod bound_inlining;
 mod bound_searches;
 mod branch_on_orderings;
 mod convergence;
+mod count_doublings;
 mod count_iterations;
 mod dead_functions;
 mod dead_globals;
@@ -59,6 +60,7 @@ pub use bound_inlining::bound_inlining;
 pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use convergence::convergence;
+pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
@@ -198,6 +200,11 @@ pub const PASSES: &[Pass] = &[
         name: "subtract_steps",
         about: "lets loops with a variable step end without a division",
         run: subtract_steps,
+    },
+    Pass {
+        name: "count_doublings",
+        about: "counts the iterations of loops whose variables have known bounds",
+        run: count_doublings,
     },
     Pass {
         name: "bound_searches",

@@ -335,6 +335,7 @@ impl Compiler<'_> {
                     passes::merge_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);
                     passes::subtract_steps(&mut optimized);
+                    passes::count_doublings(&mut optimized);
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::merge_loops(&mut optimized);

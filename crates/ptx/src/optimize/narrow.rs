@@ -1598,6 +1598,14 @@ impl<'a> Facts<'a> {
                     word(shifted)
                 }
             }
+            ("bfi", ["b64"]) => {
+                let (upper, lower) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
+                let by = inserted_above(&it.operands)?;
+                let factor = 1i64 << by;
+                let high = upper.1.checked_mul(factor)?;
+                let most = lower.1.min(factor - 1);
+                Some((upper.0 * factor, high.checked_add(most)?))
+            }
             ("or" | "xor", ["b64" | "b32"]) => {
                 let (a, b) = (nonnegative(operand(1)?)?, nonnegative(operand(2)?)?);
                 let is_below = |range: Range, zeros: u32| zeros < 63 && range.1 < 1 << zeros;
@@ -2529,6 +2537,24 @@ impl<'a> State<'a> {
                 self.defer(it, low);
                 true
             }
+            ("bfi", ["b64"], [result, upper, lower, ..])
+                if is_own(result)
+                    && is_index(upper)
+                    && is_index(lower)
+                    && is_small(result_range)
+                    && let Some(by) = inserted_above(&it.operands) =>
+            {
+                let [upper, lower] = self.lows(graph, names, [upper, lower], to);
+                let operands = [
+                    upper,
+                    lower,
+                    Operand::Integer(Integer::unsigned(by.into())),
+                    Operand::Integer(Integer::unsigned((32 - by).into())),
+                ];
+                let low = graph.emit(names, to, Type::B32, "bfi", &["b32"], operands);
+                self.defer(it, low);
+                true
+            }
             (
                 "shl",
                 ["b64"],
@@ -2725,5 +2751,18 @@ impl<'a> State<'a> {
             }),
             _ => operand.clone(),
         }
+    }
+}
+
+/// Returns the position of `bfi.b64` if it inserts all bits from there on: the result is the first
+/// source, shifted, and the lower bits of the second one.
+fn inserted_above(operands: &[Operand<'_>]) -> Option<u32> {
+    match operands {
+        [_, _, _, Operand::Integer(at), Operand::Integer(count)]
+            if at.bits < 31 && at.bits.checked_add(count.bits)? >= 64 =>
+        {
+            Some(at.bits as u32)
+        }
+        _ => None,
     }
 }
