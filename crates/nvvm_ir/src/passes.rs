@@ -29,7 +29,9 @@ mod count_doublings;
 mod count_iterations;
 mod dead_functions;
 mod dead_globals;
+mod expand_moves;
 mod fold_null_tests;
+mod keep_searches;
 mod keep_strided_loops;
 mod load_elements;
 mod merge_branches;
@@ -64,7 +66,9 @@ pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
+pub use expand_moves::expand_moves;
 pub use fold_null_tests::fold_null_tests;
+pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
@@ -162,6 +166,11 @@ pub const PASSES: &[Pass] = &[
         run: separate_locals,
     },
     Pass {
+        name: "expand_moves",
+        about: "replaces moves of a few words in memory by loads and stores",
+        run: expand_moves,
+    },
+    Pass {
         name: "merge_loops",
         about: "merges nested loops that visit a local array together",
         run: merge_loops,
@@ -225,6 +234,11 @@ pub const PASSES: &[Pass] = &[
         name: "separate_panics",
         about: "gives each check its own call of the panic",
         run: separate_panics,
+    },
+    Pass {
+        name: "keep_searches",
+        about: "disables libnvvm's partial unrolling of loops that search",
+        run: keep_searches,
     },
     Pass {
         name: "keep_strided_loops",

@@ -338,11 +338,13 @@ impl Compiler<'_> {
                     passes::count_doublings(&mut optimized);
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
+                    passes::expand_moves(&mut optimized);
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::read_constants(&mut optimized);
                     passes::dead_globals(&mut optimized);
                     passes::select_elements(&mut optimized);
+                    passes::keep_searches(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     passes::unite_exits(&mut optimized);
