@@ -1137,14 +1137,16 @@ impl<'a> Known<'a> {
                 // Otherwise the result may be negative.
                 let is_unsigned = ty.starts_with('u') || values.iter().all(Option::is_some);
                 let sums = (values.into_iter().flatten()).filter(|_| is_unsigned);
-                sums.filter_map(|value| value.polynomial.as_sum()).collect()
+                let sums = sums.filter_map(|value| value.polynomial.as_sum());
+                sums.map(|bound| (bound, true)).collect()
             }
             ("selp", ["b64" | "u64" | "s64"], [_, if_true, if_false, Operand::Name(condition)])
                 if it.guard.is_none() =>
             {
                 let selected = [if_true, if_false];
                 let mut bounds = self.bounds_of_selected(facts, extents, selected, condition);
-                bounds.extend(self.saturated(facts, selected));
+                let saturated = self.saturated(facts, selected);
+                bounds.extend(saturated.map(|bound| (bound, true)));
                 bounds
             }
             _ => Vec::new(),
@@ -1188,8 +1190,7 @@ impl<'a> Known<'a> {
             }
             _ => {}
         }
-        let least = least.into_iter().map(|bound| (bound, true));
-        for ((bound, number), is_reached) in least.chain(quotient).chain(remainder) {
+        for ((bound, number), is_reached) in least.into_iter().chain(quotient).chain(remainder) {
             if bound != result
                 && let Some(margin) = i64::checked_neg(number)
             {
@@ -1519,14 +1520,15 @@ impl<'a> Known<'a> {
         (difference.hypothesis.is_none() && number <= 0 && low >= 0).then_some((register, 0))
     }
 
-    /// Returns the extents, each with a number, that the result of `selp` is at most the sum of.
+    /// Returns the extents, each with a number, that the result of `selp` is at most the sum of, and
+    /// whether it is likely to reach that sum.
     fn bounds_of_selected(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         selected: [&Operand<'a>; 2],
         condition: &str,
-    ) -> Vec<(&'a str, i64)> {
+    ) -> Vec<((&'a str, i64), bool)> {
         let condition = facts.condition(condition);
         let mut compares = false;
         for value in [true, false] {
@@ -1546,7 +1548,8 @@ impl<'a> Known<'a> {
                 return None;
             }
             if value.range.0 == value.range.1 {
-                return value.range.0.checked_sub(known.least(facts, extent));
+                let number = value.range.0.checked_sub(known.least(facts, extent))?;
+                return Some((number, true));
             }
             let (register, number) = value.polynomial.as_sum()?;
             let limits = known.limits.iter().filter(|limit| limit.bound == extent);
@@ -1554,12 +1557,21 @@ impl<'a> Known<'a> {
             limits
                 .filter_map(|limit| number.checked_sub(limit.margin))
                 .min()
+                .map(|number| (number, false))
         };
         let mut extents: Vec<&'a str> = extents.iter().copied().collect();
         extents.sort_unstable();
         let bounds = extents.into_iter().filter_map(|extent| {
             let [a, b] = [at_most(&cases[0], extent)?, at_most(&cases[1], extent)?];
-            Some((extent, a.max(b)))
+            // The 0 of `if i < length { i } else { 0 }` is greater than `length - 1` only if there are
+            // no elements.
+            let is_reached = match (a, b) {
+                ((number, true), (other, false)) | ((other, false), (number, true)) => {
+                    number <= other
+                }
+                _ => true,
+            };
+            Some(((extent, a.0.max(b.0)), is_reached))
         });
         bounds.collect()
     }
