@@ -205,6 +205,14 @@ pub struct InlineAsm {
     pub convergent: bool,
 }
 
+impl InlineAsm {
+    /// Returns whether the results depend on the arguments only: optimizers may merge such inline
+    /// PTX and move it out of loops.
+    pub fn is_pure(&self) -> bool {
+        !self.side_effects && !self.convergent && !self.constraints.contains("~{memory}")
+    }
+}
+
 /// Attributes of a parameter, an argument or a result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ParamAttrs {
