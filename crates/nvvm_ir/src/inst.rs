@@ -203,14 +203,9 @@ pub struct InlineAsm {
     pub side_effects: bool,
     /// Whether it must not be made control-dependent on additional conditions.
     pub convergent: bool,
-}
-
-impl InlineAsm {
-    /// Returns whether the results depend on the arguments only: optimizers may merge such inline
-    /// PTX and move it out of loops.
-    pub fn is_pure(&self) -> bool {
-        !self.side_effects && !self.convergent && !self.constraints.contains("~{memory}")
-    }
+    /// Whether the results depend on the arguments only. Unlike inline PTX that merely lacks side
+    /// effects, LLVM 7 moves such inline PTX out of loops.
+    pub read_none: bool,
 }
 
 /// Attributes of a parameter, an argument or a result.

@@ -142,7 +142,7 @@ fn reciprocal(rw: &mut Rewriter, d: Value) -> Value {
     let top = rw.resize(top, i32, false);
     let bits = rw.bin_int(BinOp::Add, top, 0x3f00_0001);
     let float = rw.bitcast(bits, f32);
-    let inverse = rw.pure_asm("rcp.approx.ftz.f32 $0, $1;", "=f,f", f32, &[float]);
+    let inverse = rw.read_none_asm("rcp.approx.ftz.f32 $0, $1;", "=f,f", f32, &[float]);
     let bits = rw.bitcast(inverse, i32);
     let a = rw.bin_int(BinOp::Sub, bits, 0x3e80_0002);
     let a = rw.resize(a, i64, false);
@@ -301,4 +301,51 @@ fn divide(
         ty,
         InstKind::Phi(vec![(wide_result, wide), (narrow_result, narrow)]),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    /// Computes what `reciprocal` emits, with a result of `rcp.approx` that is `ulps` from the
+    /// float closest to the exact result, within the error that the PTX ISA permits.
+    fn reciprocal(d: u64, ulps: i32) -> u64 {
+        let float = f32::from_bits((d >> 40) as u32 + 0x3f00_0001);
+        let exact = 1.0 / f64::from(float);
+        let error = exact * 2f64.powi(-23);
+        let mut bits = (exact as f32).to_bits().wrapping_add_signed(ulps);
+        while f64::from(f32::from_bits(bits)) < exact - error {
+            bits += 1;
+        }
+        while f64::from(f32::from_bits(bits)) > exact + error {
+            bits -= 1;
+        }
+        let a = u64::from(bits - 0x3e80_0002);
+        // Plain operators: nothing here wraps.
+        let error = ((1 << 63) - a * ((d >> 24) + 1)) >> 11;
+        assert!(error < 1 << 32);
+        let b = (a << 10) + (a * error >> 42);
+        let product = b.wrapping_mul((d >> 1) + (d & 1));
+        let rounding = if d & 1 == 1 { b >> 1 } else { 0 };
+        let error = rounding.wrapping_sub(product);
+        let more = (u128::from(b) * u128::from(error)) >> 65;
+        let c = (b << 31).wrapping_add(more as u64);
+        let product = u128::from(c) * u128::from(d) + u128::from(d);
+        c.wrapping_sub(((product >> 64) as u64).wrapping_add(d))
+    }
+
+    #[test]
+    fn the_reciprocal_is_exact() {
+        let mut random = 0x9E37_79B9_7F4A_7C15u64;
+        for top in (1u64 << 23..1 << 24).step_by(23).chain([(1 << 24) - 1]) {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            for low in [0, 1, (1 << 24) - 1, 1 << 24, (1 << 40) - 1, random >> 24] {
+                let d = top << 40 | low;
+                let exact = u128::MAX / u128::from(d) - (1 << 64);
+                for ulps in -2..=2 {
+                    assert_eq!(u128::from(reciprocal(d, ulps)), exact, "{d:#x}, {ulps}");
+                }
+            }
+        }
+    }
 }

@@ -81,7 +81,7 @@ impl Writer<'_> {
         if call.convergent || asm {
             self.s(" convergent");
         }
-        if matches!(&call.callee, Callee::Asm(asm) if asm.is_pure()) {
+        if matches!(&call.callee, Callee::Asm(asm) if asm.read_none) {
             self.s(if self.llvm7() {
                 " nounwind readnone"
             } else {
