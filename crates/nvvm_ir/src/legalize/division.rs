@@ -322,7 +322,7 @@ mod tests {
         // Plain operators: nothing here wraps.
         let error = ((1 << 63) - a * ((d >> 24) + 1)) >> 11;
         assert!(error < 1 << 32);
-        let b = (a << 10) + (a * error >> 42);
+        let b = (a << 10) + ((a * error) >> 42);
         let product = b.wrapping_mul((d >> 1) + (d & 1));
         let rounding = if d & 1 == 1 { b >> 1 } else { 0 };
         let error = rounding.wrapping_sub(product);
@@ -340,7 +340,7 @@ mod tests {
             random ^= random >> 7;
             random ^= random << 17;
             for low in [0, 1, (1 << 24) - 1, 1 << 24, (1 << 40) - 1, random >> 24] {
-                let d = top << 40 | low;
+                let d = (top << 40) | low;
                 let exact = u128::MAX / u128::from(d) - (1 << 64);
                 for ulps in -2..=2 {
                     assert_eq!(u128::from(reciprocal(d, ulps)), exact, "{d:#x}, {ulps}");

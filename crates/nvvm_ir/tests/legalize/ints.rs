@@ -377,7 +377,7 @@ fn dividends_and_divisors() -> Vec<Vec<u128>> {
     for shift in [1, 31, 32, 33, 62, 63, 64, 65, 95, 96, 126, 127] {
         let power = 1u128 << shift;
         edges.extend([power - 1, power, power + 1, !power, power.wrapping_neg()]);
-        edges.extend([power | 1 << 64, (1 << 64) - 1 + power]);
+        edges.extend([power | (1 << 64), (1 << 64) - 1 + power]);
     }
     edges.sort_unstable();
     edges.dedup();
@@ -391,11 +391,11 @@ fn dividends_and_divisors() -> Vec<Vec<u128>> {
     };
     for lhs in 0..128 {
         for rhs in (lhs % 3..128).step_by(3) {
-            let dividend = (next() << 64 | next()) >> lhs;
-            let divisor = (next() << 64 | next()) >> rhs;
+            let dividend = ((next() << 64) | next()) >> lhs;
+            let divisor = ((next() << 64) | next()) >> rhs;
             inputs.push(vec![dividend, divisor]);
-            if divisor != 0 {
-                let multiple = dividend / divisor * divisor;
+            if let Some(quotient) = dividend.checked_div(divisor) {
+                let multiple = quotient * divisor;
                 inputs.push(vec![multiple, divisor]);
                 inputs.push(vec![multiple.wrapping_sub(1), divisor]);
             }
