@@ -29,16 +29,38 @@ pub(super) fn legalize_division(
         return None;
     }
     let signed = matches!(op, BinOp::SDiv | BinOp::SRem);
-    let wants_quotient = matches!(op, BinOp::SDiv | BinOp::UDiv);
-    if !signed {
-        let divisor = match constant {
-            Some(int) => Divisor::constant(rw, int),
-            None => Divisor::new(rw, rhs),
-        };
-        return Some(divide(rw, ty, lhs, &divisor, wants_quotient));
-    }
+    let key = (rw.current(lhs), rw.current(rhs), signed);
+    let (quotient, remainder) = match rw.divisions.get(&key) {
+        Some(&results) => results,
+        None => {
+            let results = if signed {
+                divide_signed(rw, ty, [lhs, rhs], constant)
+            } else {
+                let divisor = match constant {
+                    Some(int) => Divisor::constant(rw, int),
+                    None => Divisor::new(rw, rhs),
+                };
+                divide(rw, ty, lhs, &divisor)
+            };
+            rw.divisions.insert(key, results);
+            results
+        }
+    };
+    Some(match op {
+        BinOp::SDiv | BinOp::UDiv => quotient,
+        _ => remainder,
+    })
+}
+
+/// Divides the magnitudes. The remainder has the dividend's sign.
+fn divide_signed(
+    rw: &mut Rewriter,
+    ty: Type,
+    [lhs, rhs]: [Value; 2],
+    constant: Option<u128>,
+) -> (Value, Value) {
     let (dividend, dividend_sign) = magnitude(rw, lhs);
-    let (divisor, sign) = match constant {
+    let (divisor, divisor_sign) = match constant {
         Some(int) => {
             let sign = rw.int(ty, (int as i128 >> 127) as u128);
             (Divisor::constant(rw, (int as i128).unsigned_abs()), sign)
@@ -48,21 +70,24 @@ pub(super) fn legalize_division(
             (Divisor::new(rw, divisor), sign)
         }
     };
-    let result = divide(rw, ty, dividend, &divisor, wants_quotient);
-    let sign = if wants_quotient {
-        rw.bin(BinOp::Xor, dividend_sign, sign)
-    } else {
-        dividend_sign
-    };
-    let flipped = rw.bin(BinOp::Xor, result, sign);
-    Some(rw.bin(BinOp::Sub, flipped, sign))
+    let (quotient, remainder) = divide(rw, ty, dividend, &divisor);
+    let sign = rw.bin(BinOp::Xor, dividend_sign, divisor_sign);
+    (
+        negate_if(rw, quotient, sign),
+        negate_if(rw, remainder, dividend_sign),
+    )
+}
+
+/// Negates an integer if all bits of `sign` are set, not if none is.
+fn negate_if(rw: &mut Rewriter, value: Value, sign: Value) -> Value {
+    let flipped = rw.bin(BinOp::Xor, value, sign);
+    rw.bin(BinOp::Sub, flipped, sign)
 }
 
 /// Returns the magnitude of an integer, and its sign: all bits set if it is negative.
 fn magnitude(rw: &mut Rewriter, value: Value) -> (Value, Value) {
     let sign = rw.bin_int(BinOp::AShr, value, 127);
-    let flipped = rw.bin(BinOp::Xor, value, sign);
-    (rw.bin(BinOp::Sub, flipped, sign), sign)
+    (negate_if(rw, value, sign), sign)
 }
 
 /// A divisor, prepared for divisions.
@@ -218,14 +243,8 @@ fn divide_by_top(rw: &mut Rewriter, high: Value, low: Value, divisor: &Divisor) 
     )
 }
 
-/// Divides by a prepared divisor. Returns the quotient or the remainder.
-fn divide(
-    rw: &mut Rewriter,
-    ty: Type,
-    dividend: Value,
-    divisor: &Divisor,
-    wants_quotient: bool,
-) -> Value {
+/// Divides by a prepared divisor. Returns the quotient and the remainder.
+fn divide(rw: &mut Rewriter, ty: Type, dividend: Value, divisor: &Divisor) -> (Value, Value) {
     let i64 = rw.int_ty(64);
     let zero = rw.int(i64, 0);
 
@@ -270,36 +289,32 @@ fn divide(
     let wraps = rw.icmp(IntPred::Ult, corrected, added);
     let stays = rw.not(wraps);
     let second = rw.bin(BinOp::And, first, stays);
-    let wide_result = if wants_quotient {
-        let first = rw.resize(first, i64, false);
-        let second = rw.resize(second, i64, false);
-        let quotient = rw.bin(BinOp::Sub, upper, first);
-        let quotient = rw.bin(BinOp::Sub, quotient, second);
-        rw.resize(quotient, ty, false)
-    } else {
-        let added = rw.select(second, whole, zero_wide);
-        let remainder = rw.bin(BinOp::Add, corrected, added);
-        let shift = rw.resize(shift, ty, false);
-        rw.bin(BinOp::LShr, remainder, shift)
-    };
+    let first = rw.resize(first, i64, false);
+    let second_digit = rw.resize(second, i64, false);
+    let quotient = rw.bin(BinOp::Sub, upper, first);
+    let quotient = rw.bin(BinOp::Sub, quotient, second_digit);
+    let wide_quotient = rw.resize(quotient, ty, false);
+    let added = rw.select(second, whole, zero_wide);
+    let remainder = rw.bin(BinOp::Add, corrected, added);
+    let wide_shift = rw.resize(shift, ty, false);
+    let wide_remainder = rw.bin(BinOp::LShr, remainder, wide_shift);
     let wide = rw.block();
     rw.br(done);
 
     rw.go_to(narrow);
     let (lower, left) = divide_by_top(rw, left, low, divisor);
-    let narrow_result = if wants_quotient {
-        join(rw, lower, upper)
-    } else {
-        let remainder = rw.bin(BinOp::LShr, left, shift);
-        rw.resize(remainder, ty, false)
-    };
+    let narrow_quotient = join(rw, lower, upper);
+    let remainder = rw.bin(BinOp::LShr, left, shift);
+    let narrow_remainder = rw.resize(remainder, ty, false);
     let narrow = rw.block();
     rw.br(done);
 
     rw.go_to(done);
-    rw.emit(
-        ty,
-        InstKind::Phi(vec![(wide_result, wide), (narrow_result, narrow)]),
+    let quotients = vec![(wide_quotient, wide), (narrow_quotient, narrow)];
+    let remainders = vec![(wide_remainder, wide), (narrow_remainder, narrow)];
+    (
+        rw.emit(ty, InstKind::Phi(quotients)),
+        rw.emit(ty, InstKind::Phi(remainders)),
     )
 }
 

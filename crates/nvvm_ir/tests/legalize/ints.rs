@@ -489,6 +489,27 @@ fn wide_division() {
             );
         }
     }
+    // Signed and unsigned quotients and remainders of the same operands, in both orders of operands.
+    let mut inputs = dividends_and_divisors();
+    let overflows = |x: u128, y: u128| x == 1 << 127 && y == u128::MAX;
+    inputs.retain(|a| a[0] != 0 && a[1] != 0);
+    inputs.retain(|a| !overflows(a[0], a[1]) && !overflows(a[1], a[0]));
+    const ALL: [BinOp; 4] = [BinOp::URem, BinOp::UDiv, BinOp::SDiv, BinOp::SRem];
+    suite.case(
+        "all",
+        &[ty, ty],
+        &[ty; 8],
+        inputs,
+        |b, args| {
+            let [x, y] = [args[0], args[1]];
+            let both = ALL.map(|op| [b.bin(op, x, y), b.bin(op, y, x)]);
+            both.into_iter().flatten().collect()
+        },
+        |a| {
+            let both = ALL.map(|op| [divided(op, a[0], a[1]), divided(op, a[1], a[0])]);
+            both.into_iter().flatten().map(Want::Bits).collect()
+        },
+    );
     // Products of remainders, as in modular exponentiation, with a divisor that does not change.
     let inputs: Vec<Vec<u128>> = edges(64)
         .into_iter()
