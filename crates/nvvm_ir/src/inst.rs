@@ -203,6 +203,9 @@ pub struct InlineAsm {
     pub side_effects: bool,
     /// Whether it must not be made control-dependent on additional conditions.
     pub convergent: bool,
+    /// Whether the results depend on the arguments only. Unlike inline PTX that merely lacks side
+    /// effects, LLVM 7 moves such inline PTX out of loops.
+    pub read_none: bool,
 }
 
 /// Attributes of a parameter, an argument or a result.

@@ -190,6 +190,7 @@ impl<'a, 'tcx> AsmBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 Some(mark) => !pure_ && mark != DIVERGENT,
                 None => !pure_ || is_synchronizing(template),
             },
+            read_none: false,
         };
         let result = self.ir(|b| b.asm(asm, ret, &args));
         let output = |bx: &mut Self, index: usize| match count {

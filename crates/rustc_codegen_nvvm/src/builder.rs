@@ -869,6 +869,7 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
                     constraints: "~{memory}".to_owned(),
                     side_effects: true,
                     convergent: false,
+                    read_none: false,
                 };
                 self.ir(|b| b.asm(asm, void, &[]));
             }

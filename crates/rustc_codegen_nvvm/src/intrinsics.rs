@@ -228,6 +228,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             constraints,
             side_effects: true,
             convergent: false,
+            read_none: false,
         };
         self.ir(|b| b.asm(asm, void, &args));
     }
@@ -239,6 +240,7 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
             constraints: "~{memory}".to_owned(),
             side_effects: true,
             convergent: true,
+            read_none: false,
         };
         self.ir(|b| b.asm(asm, void, &[]));
     }
@@ -539,6 +541,7 @@ impl<'a, 'tcx> IntrinsicCallBuilderMethods<'tcx> for Builder<'a, 'tcx> {
                 constraints: constraints + "~{memory}",
                 side_effects: true,
                 convergent: true,
+                read_none: false,
             };
             return self.ir(|b| b.asm(asm, ret, &values));
         }

@@ -85,6 +85,7 @@ fn define(cx: &CodegenCx<'_>, value: Value, end: End) {
                     side_effects: true,
                     // A convergent panic would make kernels convergent.
                     convergent: false,
+                    read_none: false,
                 };
                 b.asm(exit, void, &[])
             }

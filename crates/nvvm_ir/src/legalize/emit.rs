@@ -173,6 +173,25 @@ impl Rewriter<'_> {
             constraints: constraints.to_owned(),
             side_effects: false,
             convergent: false,
+            read_none: false,
+        };
+        self.call(Callee::Asm(Box::new(asm)), ret, args)
+    }
+
+    /// Emits inline PTX whose result depends on the arguments only.
+    pub fn read_none_asm(
+        &mut self,
+        template: &str,
+        constraints: &str,
+        ret: Type,
+        args: &[Value],
+    ) -> Value {
+        let asm = InlineAsm {
+            template: template.to_owned(),
+            constraints: constraints.to_owned(),
+            side_effects: false,
+            convergent: false,
+            read_none: true,
         };
         self.call(Callee::Asm(Box::new(asm)), ret, args)
     }
@@ -191,6 +210,7 @@ impl Rewriter<'_> {
             constraints: format!("{constraints}{sep}~{{memory}}"),
             side_effects: true,
             convergent: false,
+            read_none: false,
         };
         self.call(Callee::Asm(Box::new(asm)), ret, args)
     }

@@ -7,7 +7,7 @@
 //! which function of which family replaces each. The instructions of a replacement are subject to
 //! the same rules, so a family may emit the simplest form.
 //!
-//! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `overflow`, `saturate`,
+//! The families: `atomics`, `cas_loop` and `atom_ptx` (scoped PTX), `bits`, `division`, `overflow`, `saturate`,
 //! `floats`, `fp_to_int`, `lanes` (vectors, element by element); and for the first sweep,
 //! `odd_ints`, `fp128` (calls of compiler-builtins' soft float) and `bfloat`. `statics` handles
 //! globals whose initializers form reference cycles, `half_calls` fp16 arguments and results, and
@@ -36,6 +36,7 @@ mod bfloat;
 mod bits;
 mod blocks_per_sm;
 mod cas_loop;
+mod division;
 mod emit;
 mod error;
 mod floats;

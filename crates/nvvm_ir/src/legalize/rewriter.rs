@@ -22,6 +22,9 @@ pub(super) struct Rewriter<'m> {
     pub old_types: &'m [Type],
     /// The replacement of each type in the type sweep, by handle; empty in the other sweep.
     pub new_types: &'m [Type],
+    /// The quotient and the remainder of each division of the current block that `division`
+    /// replaced, by dividend, divisor, and whether they are signed.
+    pub divisions: HashMap<(Value, Value, bool), (Value, Value)>,
     func: Func,
     block: Block,
     loc: Option<Di>,
@@ -54,6 +57,7 @@ impl<'m> Rewriter<'m> {
             target,
             old_types: &[],
             new_types: &[],
+            divisions: HashMap::new(),
             func,
             block,
             loc: None,
@@ -102,6 +106,7 @@ impl<'m> Rewriter<'m> {
         for block in std::mem::take(&mut self.module.func_mut(self.func).blocks) {
             self.layout.push(block);
             self.block = block;
+            self.divisions.clear();
             for inst in std::mem::take(&mut self.module.block_mut(block).insts) {
                 self.walk_inst(inst, rule);
             }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use super::lanes::each_lane;
 use super::rewriter::Rewriter;
-use super::{Target, atomics, bits, floats, fp_to_int, overflow, saturate};
+use super::{Target, atomics, bits, division, floats, fp_to_int, overflow, saturate};
 use crate::inst::*;
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
@@ -111,6 +111,9 @@ fn bin_rule(
                     },
                 )
             }))
+        }
+        UDiv | SDiv | URem | SRem if rw.bits(ty) == 128 => {
+            division::legalize_division(rw, ty, op, operands)
         }
         _ => None,
     }

@@ -80,7 +80,7 @@ impl Reader<'_> {
         {
             arg_attrs.clear();
         }
-        let (mut noreturn, mut convergent) = (false, false);
+        let (mut noreturn, mut convergent, mut read_none) = (false, false, false);
         loop {
             if self.eat_word("noreturn") {
                 noreturn = true;
@@ -89,8 +89,9 @@ impl Reader<'_> {
             } else if let Some(group) = self.attr_group()? {
                 noreturn |= group.no_return;
                 convergent |= group.convergent;
+                read_none |= group.read_none;
             } else if matches!(self.peek(), Tok::Word("nounwind" | "willreturn" | "memory")) {
-                self.func_attrs()?;
+                read_none |= self.func_attrs()?.read_none;
             } else {
                 break;
             }
@@ -118,6 +119,7 @@ impl Reader<'_> {
         let mut callee = callee;
         if let Callee::Asm(asm) = &mut callee {
             asm.convergent = convergent;
+            asm.read_none = read_none;
         }
         let call = Call {
             callee,
@@ -152,6 +154,7 @@ impl Reader<'_> {
             constraints,
             side_effects,
             convergent: false,
+            read_none: false,
         };
         Ok(Callee::Asm(Box::new(asm)))
     }

@@ -81,6 +81,13 @@ impl Writer<'_> {
         if call.convergent || asm {
             self.s(" convergent");
         }
+        if matches!(&call.callee, Callee::Asm(asm) if asm.read_none) {
+            self.s(if self.llvm7() {
+                " nounwind readnone"
+            } else {
+                " nounwind memory(none)"
+            });
+        }
     }
 
     /// Returns how to print the called pointer.

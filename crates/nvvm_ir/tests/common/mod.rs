@@ -333,6 +333,7 @@ pub fn sample(debug: bool) -> Module {
         constraints: "=r,r,r".into(),
         side_effects: true,
         convergent: true,
+        read_none: false,
     };
     let sum = b.asm(asm, i32, &[direct, indirect]);
     let leading = b.intrinsic(Intrinsic::Ctlz, i32, &[sum, volatile]);

@@ -106,6 +106,7 @@ fn put(b: &mut Builder, place: Place, slot: Value) -> Value {
             constraints: "=l,l".into(),
             side_effects: true,
             convergent: false,
+            read_none: false,
         };
         return b.asm(asm, ty, &[ptr]);
     }

@@ -1,7 +1,7 @@
 //! Integers: counting and swapping bits, minima and maxima, overflow, saturation, division.
 
 use crate::harness::{Suite, Ty, Want, edges, mask, pairs, signed, singles};
-use nvvm_ir::{BinOp, Builder, IntPred, Intrinsic, Value};
+use nvvm_ir::{BinOp, Builder, CastOp, IntPred, Intrinsic, Value};
 
 fn bits(value: u128) -> Vec<Want> {
     vec![Want::Bits(value)]
@@ -367,5 +367,173 @@ fn arithmetic() {
             );
         }
     }
+    suite.run();
+}
+
+/// Returns operands of divisions of 128 bits: pairs of boundary values, numbers of every pair of
+/// widths, and dividends next to multiples of the divisor.
+fn dividends_and_divisors() -> Vec<Vec<u128>> {
+    let mut edges = edges(128);
+    for shift in [1, 31, 32, 33, 62, 63, 64, 65, 95, 96, 126, 127] {
+        let power = 1u128 << shift;
+        edges.extend([power - 1, power, power + 1, !power, power.wrapping_neg()]);
+        edges.extend([power | (1 << 64), (1 << 64) - 1 + power]);
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    let mut inputs = pairs(&edges, &edges);
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        u128::from(random)
+    };
+    for lhs in 0..128 {
+        for rhs in (lhs % 3..128).step_by(3) {
+            let dividend = ((next() << 64) | next()) >> lhs;
+            let divisor = ((next() << 64) | next()) >> rhs;
+            inputs.push(vec![dividend, divisor]);
+            if let Some(quotient) = dividend.checked_div(divisor) {
+                let multiple = quotient * divisor;
+                inputs.push(vec![multiple, divisor]);
+                inputs.push(vec![multiple.wrapping_sub(1), divisor]);
+            }
+        }
+    }
+    inputs
+}
+
+fn divided(op: BinOp, lhs: u128, rhs: u128) -> u128 {
+    match op {
+        BinOp::UDiv => lhs / rhs,
+        BinOp::URem => lhs % rhs,
+        BinOp::SDiv => (lhs as i128).wrapping_div(rhs as i128) as u128,
+        _ => (lhs as i128).wrapping_rem(rhs as i128) as u128,
+    }
+}
+
+#[test]
+fn wide_division() {
+    let mut suite = Suite::new("wide_division");
+    let ty = Ty::I(128);
+    for op in [BinOp::UDiv, BinOp::SDiv, BinOp::URem, BinOp::SRem] {
+        let mut inputs = dividends_and_divisors();
+        let min = 1 << 127;
+        inputs.retain(|a| a[1] != 0 && !(a[0] == min && a[1] == u128::MAX));
+        suite.case(
+            &format!("{op:?}"),
+            &[ty, ty],
+            &[ty],
+            inputs,
+            move |b, args| vec![b.bin(op, args[0], args[1])],
+            |a| bits(divided(op, a[0], a[1])),
+        );
+        // A dividend and a divisor that fit 64 bits, by their types.
+        let mut inputs = pairs(&edges(64), &edges(128));
+        inputs.retain(|a| a[1] != 0);
+        suite.case(
+            &format!("{op:?}_of_64"),
+            &[Ty::I(64), ty],
+            &[ty],
+            inputs,
+            move |b, args| {
+                let wide = b.module.types.int(128);
+                let dividend = b.cast(CastOp::ZExt, args[0], wide);
+                vec![b.bin(op, dividend, args[1])]
+            },
+            |a| bits(divided(op, a[0], a[1])),
+        );
+        let mut inputs = pairs(&edges(128), &edges(64));
+        inputs.retain(|a| a[1] != 0);
+        suite.case(
+            &format!("{op:?}_by_64"),
+            &[ty, Ty::I(64)],
+            &[ty],
+            inputs,
+            move |b, args| {
+                let wide = b.module.types.int(128);
+                let divisor = b.cast(CastOp::ZExt, args[1], wide);
+                vec![b.bin(op, args[0], divisor)]
+            },
+            |a| bits(divided(op, a[0], a[1])),
+        );
+        let by = [
+            1,
+            2,
+            10,
+            10_u128.pow(19),
+            u64::MAX.into(),
+            1 << 64,
+            (1 << 64) + 1,
+            1 << 127,
+        ];
+        for (index, by) in by
+            .into_iter()
+            .chain([10_u128.pow(38), u128::MAX])
+            .enumerate()
+        {
+            let mut inputs = singles(&edges(128));
+            inputs.retain(|a| !(a[0] == min && by == u128::MAX));
+            suite.case(
+                &format!("{op:?}_by_constant_{index}"),
+                &[ty],
+                &[ty],
+                inputs,
+                move |b, args| {
+                    let wide = b.module.types.int(128);
+                    let divisor = b.module.const_int(wide, by);
+                    vec![b.bin(op, args[0], divisor)]
+                },
+                |a| bits(divided(op, a[0], by)),
+            );
+        }
+    }
+    // Signed and unsigned quotients and remainders of the same operands, in both orders of operands.
+    let mut inputs = dividends_and_divisors();
+    let overflows = |x: u128, y: u128| x == 1 << 127 && y == u128::MAX;
+    inputs.retain(|a| a[0] != 0 && a[1] != 0);
+    inputs.retain(|a| !overflows(a[0], a[1]) && !overflows(a[1], a[0]));
+    const ALL: [BinOp; 4] = [BinOp::URem, BinOp::UDiv, BinOp::SDiv, BinOp::SRem];
+    suite.case(
+        "all",
+        &[ty, ty],
+        &[ty; 8],
+        inputs,
+        |b, args| {
+            let [x, y] = [args[0], args[1]];
+            let both = ALL.map(|op| [b.bin(op, x, y), b.bin(op, y, x)]);
+            both.into_iter().flatten().collect()
+        },
+        |a| {
+            let both = ALL.map(|op| [divided(op, a[0], a[1]), divided(op, a[1], a[0])]);
+            both.into_iter().flatten().map(Want::Bits).collect()
+        },
+    );
+    // Products of remainders, as in modular exponentiation, with a divisor that does not change.
+    let inputs: Vec<Vec<u128>> = edges(64)
+        .into_iter()
+        .filter(|&modulus| modulus != 0)
+        .flat_map(|modulus| edges(64).into_iter().map(move |x| vec![x, modulus]))
+        .collect();
+    suite.case(
+        "powers",
+        &[Ty::I(64), Ty::I(64)],
+        &[Ty::I(64)],
+        inputs,
+        |b, args| {
+            let (narrow, wide) = (b.module.types.int(64), b.module.types.int(128));
+            let modulus = b.cast(CastOp::ZExt, args[1], wide);
+            let mut x = args[0];
+            for _ in 0..4 {
+                let factor = b.cast(CastOp::ZExt, x, wide);
+                let square = b.bin(BinOp::Mul, factor, factor);
+                let rest = b.bin(BinOp::URem, square, modulus);
+                x = b.cast(CastOp::Trunc, rest, narrow);
+            }
+            vec![x]
+        },
+        |a| bits((0..4).fold(a[0], |x, _| x * x % a[1])),
+    );
     suite.run();
 }
