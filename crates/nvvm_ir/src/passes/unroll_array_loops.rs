@@ -1,10 +1,12 @@
 //! The pass `unroll_array_loops`.
 
 mod known;
+mod whole_warps;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use self::known::{Known, State};
+use self::whole_warps::{Separated, rename};
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use super::resume_unrolling::expanded;
 use super::unroll_divergent_loops::users;
@@ -31,7 +33,9 @@ const EXPANDED: usize = 32;
 /// at most as many as elements.
 ///
 /// Nested loops whose counters start at a counter of an outer loop are unrolled from the outside to
-/// the inside. Only arrays are considered of which all elements then have constant indices.
+/// the inside. Only arrays are considered of which all elements then have constant indices. Loops
+/// that are too large for that only since warps may lack lanes get a copy for whole warps:
+/// see [`whole_warps`].
 pub fn unroll_array_loops(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -41,7 +45,10 @@ pub fn unroll_array_loops(module: &mut Module) {
         }
         // Each round leaves fewer loops over these arrays.
         while let Some(each) = find(module, func, &arrays) {
-            each.unroll(module, func);
+            match each {
+                Change::Unroll(unrolled) => unrolled.unroll(module, func),
+                Change::Separate(separated) => separated.apply(module, func),
+            }
             fold_branches(module, func);
             remove_unreachable_blocks_of(module, func);
         }
@@ -50,6 +57,7 @@ pub fn unroll_array_loops(module: &mut Module) {
 
 /// A local array whose address is only used to access it.
 struct Array {
+    alloca: Value,
     bytes: u64,
     /// The addresses of elements with an index that is not constant.
     elements: Vec<Value>,
@@ -85,6 +93,12 @@ struct Iterations {
     /// The access before which the last iteration ends, since it would be outside its array.
     /// Otherwise, the last iteration leaves the loop.
     end: Option<Value>,
+}
+
+/// What is done with a loop.
+enum Change {
+    Unroll(Unrolled),
+    Separate(Separated),
 }
 
 /// A loop to unroll.
@@ -130,6 +144,7 @@ impl Array {
             return None;
         };
         let mut array = Array {
+            alloca,
             bytes: module.types.size(ty),
             elements: Vec::new(),
             accesses: Vec::new(),
@@ -173,8 +188,8 @@ impl Array {
     }
 }
 
-/// Returns a loop to unroll.
-fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Unrolled> {
+/// Returns a change that lets arrays be in registers.
+fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Change> {
     let users = users(module, func);
     let arrays: Vec<Array> = (allocas.iter())
         .filter_map(|&alloca| Array::of(module, &users, alloca))
@@ -184,17 +199,25 @@ fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Unrolled> {
         return None;
     }
     let mut nests = Nests::new(module, func, arrays);
-    let mut at = (nests.arrays.iter())
-        .filter_map(|array| nests.first_loop(array, &users))
-        .min_by_key(|&(at, _)| at);
-    let (at, iterations) = at.take()?;
-    let counted = nests.loops.swap_remove(at);
-    let left = left(module, &counted, &users, &nests.index, &nests.flow)?;
-    Some(Unrolled {
-        counted,
-        iterations,
-        left,
-    })
+    let first = |only_whole: bool| {
+        let arrays = nests.arrays.iter();
+        let loops = arrays.filter_map(|array| nests.first_loop(array, &users, only_whole));
+        loops.min_by_key(|&(at, _)| at)
+    };
+    let left = |nests: &Nests<'_>, at: usize| {
+        left(module, &nests.loops[at], &users, &nests.index, &nests.flow)
+    };
+    if let Some((at, iterations)) = first(false) {
+        let left = left(&nests, at)?;
+        return Some(Change::Unroll(Unrolled {
+            counted: nests.loops.swap_remove(at),
+            iterations,
+            left,
+        }));
+    }
+    let (at, _) = first(true)?;
+    let left = left(&nests, at)?;
+    nests.separate(at, &users, left).map(Change::Separate)
 }
 
 /// The loops of a function, with the arrays that they may visit.
@@ -307,11 +330,13 @@ impl<'a> Nests<'a> {
         Some(all.iter().map(|phi| self.counters[phi].0).collect())
     }
 
-    /// Returns the first loop to unroll for an array.
+    /// Returns the first loop to unroll for an array. With `only_whole`, it has ballots, and the size
+    /// is that for whole warps.
     fn first_loop(
         &self,
         array: &Array,
         users: &HashMap<Value, Vec<Value>>,
+        only_whole: bool,
     ) -> Option<(usize, Iterations)> {
         let loops = self.loops_of(array)?;
         let can_unroll = |&at: &usize| {
@@ -324,8 +349,16 @@ impl<'a> Nests<'a> {
             .iter()
             .filter(|&&at| self.parent(at, &loops).is_none())
         {
-            let iterations = self.iterations(at, &loops, &State::new(), &mut size)?;
-            first = first.or(Some((at, iterations)));
+            let masks = match only_whole {
+                true => self.masks(at),
+                false => None,
+            };
+            let has_masks = masks.is_some();
+            let masks = masks.map(|(_, masks)| masks).unwrap_or_default();
+            let iterations = self.iterations(at, &loops, &masks, has_masks, &mut size)?;
+            if has_masks == only_whole {
+                first = first.or(Some((at, iterations)));
+            }
         }
         first
     }
@@ -340,12 +373,14 @@ impl<'a> Nests<'a> {
     }
 
     /// Returns the iterations of a loop, and adds its size if it and all of `loops` are unrolled.
-    /// `outer` has the counters of the outer loops.
+    /// `outer` has the counters of the outer loops. If `must_be_uniform`, all threads must run the same
+    /// blocks.
     fn iterations(
         &self,
         at: usize,
         loops: &BTreeSet<usize>,
         outer: &State,
+        must_be_uniform: bool,
         size: &mut usize,
     ) -> Option<Iterations> {
         let Counted {
@@ -378,6 +413,7 @@ impl<'a> Nests<'a> {
             for &block in &reached {
                 let is_inside = |&&each: &&usize| self.loops[each].body.contains(&block);
                 if !inner.iter().any(|each| is_inside(&each)) {
+                    (!must_be_uniform || self.is_uniform(block, &known)).then_some(())?;
                     let insts = self.module.block(block).insts.iter();
                     *size += insts.map(|&inst| self.size(inst, &known)).sum::<usize>();
                 }
@@ -386,7 +422,7 @@ impl<'a> Nests<'a> {
             if access.is_none() {
                 for &each in &inner {
                     if reached.contains(&self.loops[each].header) {
-                        self.iterations(each, loops, &state, size)?;
+                        self.iterations(each, loops, &state, must_be_uniform, size)?;
                     }
                 }
             }
@@ -427,6 +463,16 @@ impl<'a> Nests<'a> {
             pending.extend(successors.into_iter().filter(|to| body.contains(to)));
         }
         (reached, is_last)
+    }
+
+    /// Returns whether all threads go on with the same block after a block.
+    fn is_uniform(&self, block: Block, known: &Known<'_>) -> bool {
+        let terminator = self.module.terminator(block);
+        match terminator.and_then(|inst| Some(&self.module.inst(inst)?.kind)) {
+            Some(InstKind::Br(_)) => true,
+            Some(&InstKind::CondBr { cond, .. }) => known.number(cond).is_some(),
+            _ => false,
+        }
     }
 
     /// Returns an access of each iteration of a loop that is outside its array in this one.
@@ -716,22 +762,10 @@ impl Counted {
                 (new.no_unroll, new.unroll_count) = (data.no_unroll, data.unroll_count);
             }
         }
-        for copy in copies {
-            let Some(data) = module.inst_mut(copy) else {
-                continue;
-            };
-            data.kind.for_each_operand_mut(|operand| {
-                *operand = values.get(operand).copied().unwrap_or(*operand);
-            });
-            let rename = |block: &mut Block| *block = *blocks.get(block).unwrap_or(block);
-            match &mut data.kind {
-                InstKind::Phi(incoming) => incoming.iter_mut().for_each(|(_, from)| rename(from)),
-                kind => kind.for_each_successor_mut(rename),
-            }
-        }
+        rename(module, &copies, blocks, values);
     }
 
-    /// Replaces what is constant in the first iteration.
+    /// Replaces what is constant.
     fn fold(&self, module: &mut Module, numbers: &State) {
         for &block in &self.body {
             for inst in module.block(block).insts.clone() {
