@@ -141,8 +141,9 @@ pub fn row(thread: u32) -> [u32; 16] {
 }
 
 /// Combines the columns of a matrix with a row in each lane, as the Gram-Schmidt process does. A
-/// thread whose index modulo 32 is `exits` has exited before.
-#[kernel]
+/// thread whose index modulo 32 is `exits` has exited before. The compiler unrolls a copy of the loops
+/// for whole warps, since the number of threads is constant.
+#[kernel(block_size(64))]
 pub fn group_columns(exits: &[u64], mut to: PerThread<[u64; 16]>) {
     let i = thread::index() as u32;
     if exits[0] == u64::from(i % 32) {
