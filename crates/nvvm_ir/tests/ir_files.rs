@@ -33,6 +33,8 @@ const HELPERS: &[&str] = &[
     "passes/share_slots/access.rs",
     "passes/share_slots/live.rs",
     "passes/share_slots/place.rs",
+    "passes/unroll_array_loops/known.rs",
+    "passes/unroll_array_loops/whole_warps.rs",
 ];
 
 /// Source files whose pass takes functions that the backend chooses; their unit tests cover them.

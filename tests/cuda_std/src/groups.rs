@@ -1,7 +1,7 @@
 //! Cooperative groups: the expected results of each thread, computed from the threads in its group.
 
 use crate::{Arch, Session, expect, per_thread, trial};
-use cuda_std_tests_kernels::groups::{Linear, compose, group_grid, group_grid_alone, linear};
+use cuda_std_tests_kernels::groups::{Linear, compose, group_grid, group_grid_alone, linear, row};
 use cuda_std_tests_kernels::random;
 use cust::error::Error;
 use cust::prelude::*;
@@ -18,6 +18,7 @@ pub fn trials() -> Vec<Trial> {
         }),
         trial(Arch::Sm75, "groups::partition", partition),
         trial(Arch::Sm75, "groups::block", block),
+        trial(Arch::Sm75, "groups::columns", columns),
         trial(Arch::Sm75, "groups::count", count),
         trial(Arch::Sm75, "groups::grid", grid),
         trial(Arch::Sm75, "groups::grid_alone", grid_alone),
@@ -159,6 +160,56 @@ fn block(session: &Session, module: &Module) -> Result<(), Failed> {
         })?;
     }
     Ok(())
+}
+
+/// Reductions of arrays in nested loops, by whole warps and by warps of which lanes have exited.
+fn columns(session: &Session, module: &Module) -> Result<(), Failed> {
+    let threads = 64;
+    for exits in [32, 0, 5, 31] {
+        let argument = DeviceBuffer::from_slice(&[u64::from(exits)])?;
+        let rows: Vec<[u32; 16]> = (0..2)
+            .flat_map(|block| combined(block, threads, exits))
+            .collect();
+        let arguments = [&argument];
+        per_thread(
+            session,
+            module,
+            "group_columns",
+            (2, threads),
+            &arguments,
+            |i| rows[i as usize].map(u64::from),
+        )?;
+    }
+    Ok(())
+}
+
+/// Returns the rows of the threads of a block with combined columns; zeros for those that have exited.
+fn combined(block: u32, threads: u32, exits: u32) -> Vec<[u32; 16]> {
+    let indices: Vec<u32> = (block * threads..(block + 1) * threads).collect();
+    let mut rows = vec![[0; 16]; indices.len()];
+    for (indices, rows) in indices.chunks(32).zip(rows.chunks_mut(32)) {
+        let lanes: Vec<usize> = (0..indices.len())
+            .filter(|&lane| indices[lane] % 32 != exits)
+            .collect();
+        lanes
+            .iter()
+            .for_each(|&lane| rows[lane] = row(indices[lane]));
+        for column in 0..16 {
+            let all = lanes.iter().map(|&lane| rows[lane][column]);
+            let sum = all.fold(0, u32::wrapping_add);
+            lanes.iter().for_each(|&lane| rows[lane][column] ^= sum);
+            for k in column + 1..16 {
+                let products = lanes
+                    .iter()
+                    .map(|&lane| rows[lane][column].wrapping_mul(rows[lane][k]));
+                let sum = products.fold(0, u32::wrapping_add);
+                for &lane in &lanes {
+                    rows[lane][k] = rows[lane][k].wrapping_sub(sum);
+                }
+            }
+        }
+    }
+    rows
 }
 
 fn count(session: &Session, module: &Module) -> Result<(), Failed> {

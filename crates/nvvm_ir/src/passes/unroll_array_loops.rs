@@ -1,19 +1,30 @@
 //! The pass `unroll_array_loops`.
 
-use std::collections::{HashMap, HashSet};
+mod known;
+mod whole_warps;
 
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use self::known::{Known, State};
+use self::whole_warps::{Separated, rename};
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
+use super::resume_unrolling::expanded;
 use super::unroll_divergent_loops::users;
 use crate::flow::{Flow, Loop};
 use crate::inst::{BinOp, Callee, CastOp, InstKind};
 use crate::module::Module;
 use crate::value::{Block, Const, Func, Value};
 
-/// The maximum number of instructions of all iterations of a loop.
-const LARGEST: usize = 1024;
+/// The maximum size of all iterations of the loops over an array, in instructions.
+const LARGEST: usize = 3072;
 
-/// The maximum number of iterations.
-const ITERATIONS: u128 = 64;
+/// The maximum number of iterations of a loop.
+const ITERATIONS: usize = 64;
+
+/// The size of a call of a function of libdevice, and of one that libnvvm expands to tens of
+/// instructions.
+const CALL: usize = 4;
+const EXPANDED: usize = 32;
 
 /// Unrolls loops over arrays of a thread completely, so that the arrays can be in registers.
 ///
@@ -21,7 +32,10 @@ const ITERATIONS: u128 = 64;
 /// also ends with the slice `to`. But each iteration accesses one more element of the array: there are
 /// at most as many as elements.
 ///
-/// Only arrays are considered of which all elements then have constant indices.
+/// Nested loops whose counters start at a counter of an outer loop are unrolled from the outside to
+/// the inside. Only arrays are considered of which all elements then have constant indices. Loops
+/// that are too large for that only since warps may lack lanes get a copy for whole warps:
+/// see [`whole_warps`].
 pub fn unroll_array_loops(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -31,7 +45,11 @@ pub fn unroll_array_loops(module: &mut Module) {
         }
         // Each round leaves fewer loops over these arrays.
         while let Some(each) = find(module, func, &arrays) {
-            each.unroll(module, func);
+            match each {
+                Change::Unroll(unrolled) => unrolled.unroll(module, func),
+                Change::Separate(separated) => separated.apply(module, func),
+            }
+            fold_branches(module, func);
             remove_unreachable_blocks_of(module, func);
         }
     }
@@ -39,6 +57,7 @@ pub fn unroll_array_loops(module: &mut Module) {
 
 /// A local array whose address is only used to access it.
 struct Array {
+    alloca: Value,
     bytes: u64,
     /// The addresses of elements with an index that is not constant.
     elements: Vec<Value>,
@@ -53,23 +72,39 @@ struct Access {
     bytes: u64,
 }
 
-/// A loop with a counter that begins with a constant and grows by a constant.
+/// A loop with one latch.
 struct Counted {
     header: Block,
     latch: Block,
     body: Vec<Block>,
-    counter: Value,
-    bits: u32,
-    start: u128,
-    step: u128,
+    counters: Vec<Counter>,
+}
+
+/// A phi of a loop's header, of integers.
+struct Counter {
+    phi: Value,
+    start: Value,
+    next: Value,
+}
+
+/// The iterations of a loop, for each the values of its counters, and of those of outer loops.
+struct Iterations {
+    states: Vec<State>,
+    /// The access before which the last iteration ends, since it would be outside its array.
+    /// Otherwise, the last iteration leaves the loop.
+    end: Option<Value>,
+}
+
+/// What is done with a loop.
+enum Change {
+    Unroll(Unrolled),
+    Separate(Separated),
 }
 
 /// A loop to unroll.
 struct Unrolled {
     counted: Counted,
-    /// The number of iterations after which `access` would be out of bounds.
-    count: u128,
-    access: Value,
+    iterations: Iterations,
     left: Vec<Left>,
 }
 
@@ -109,6 +144,7 @@ impl Array {
             return None;
         };
         let mut array = Array {
+            alloca,
             bytes: module.types.size(ty),
             elements: Vec::new(),
             accesses: Vec::new(),
@@ -152,8 +188,8 @@ impl Array {
     }
 }
 
-/// Returns a loop to unroll.
-fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Unrolled> {
+/// Returns a change that lets arrays be in registers.
+fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Change> {
     let users = users(module, func);
     let arrays: Vec<Array> = (allocas.iter())
         .filter_map(|&alloca| Array::of(module, &users, alloca))
@@ -162,59 +198,332 @@ fn find(module: &Module, func: Func, allocas: &[Value]) -> Option<Unrolled> {
     if arrays.is_empty() {
         return None;
     }
-    let blocks = &module.func(func).blocks;
-    let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
-    let flow = Flow::new(module, func, |block| index[&block]);
-    let block_of = |inst: Value| module.inst(inst).map(|data| index[&data.block]);
-    let bounded: Vec<(Counted, u128, Value)> = flow
-        .loops()
-        .iter()
-        .filter_map(|each| Counted::of(module, blocks, each))
-        .filter_map(|counted| {
-            let always = |access: &&Access| {
-                let (header, latch) = (index[&counted.header], index[&counted.latch]);
-                block_of(access.inst).is_some_and(|block| {
-                    flow.dominates(header, block) && flow.dominates(block, latch)
-                })
-            };
-            let counts = arrays.iter().flat_map(|array| {
-                let accesses = array.accesses.iter().filter(always);
-                accesses.filter_map(|access| {
-                    let count = counted.iterations(module, access, array.bytes)?;
-                    Some((count, access.inst))
-                })
-            });
-            let (count, access) = counts.min_by_key(|&(count, _)| count)?;
-            Some((counted, count, access))
-        })
-        .collect();
-    // An element's index is constant in each iteration of such a loop.
-    let counter_of = |element: &Value| {
-        let block = module.inst(*element)?.block;
-        bounded.iter().position(|(counted, _, _)| {
-            counted.body.contains(&block) && counted.offset(module, *element, 0).is_some()
-        })
+    let mut nests = Nests::new(module, func, arrays);
+    let first = |only_whole: bool| {
+        let arrays = nests.arrays.iter();
+        let loops = arrays.filter_map(|array| nests.first_loop(array, &users, only_whole));
+        loops.min_by_key(|&(at, _)| at)
     };
-    let wanted: HashSet<usize> = arrays
-        .iter()
-        .filter_map(|array| array.elements.iter().map(counter_of).collect())
-        .flat_map(|loops: Vec<usize>| loops)
-        .collect();
-    let mut bounded = bounded.into_iter().enumerate();
-    bounded.find_map(|(at, (counted, count, access))| {
-        let insts = counted.body.iter();
-        let size: usize = insts.map(|&block| module.block(block).insts.len()).sum();
-        if !wanted.contains(&at) || (count as usize) * size > LARGEST {
-            return None;
-        }
-        let left = left(module, &counted, &users, &index, &flow)?;
-        Some(Unrolled {
-            counted,
-            count,
-            access,
+    let left = |nests: &Nests<'_>, at: usize| {
+        left(module, &nests.loops[at], &users, &nests.index, &nests.flow)
+    };
+    if let Some((at, iterations)) = first(false) {
+        let left = left(&nests, at)?;
+        return Some(Change::Unroll(Unrolled {
+            counted: nests.loops.swap_remove(at),
+            iterations,
             left,
+        }));
+    }
+    let (at, _) = first(true)?;
+    let left = left(&nests, at)?;
+    nests.separate(at, &users, left).map(Change::Separate)
+}
+
+/// The loops of a function, with the arrays that they may visit.
+struct Nests<'a> {
+    module: &'a Module,
+    arrays: Vec<Array>,
+    /// The accesses to the arrays and the addresses of their elements.
+    of_arrays: HashSet<Value>,
+    expanded: HashSet<Value>,
+    index: HashMap<Block, usize>,
+    flow: Flow,
+    loops: Vec<Counted>,
+    /// For each counter that is computed from constants and such counters, its loop and the counters
+    /// that it is computed from.
+    counters: HashMap<Value, (usize, BTreeSet<Value>)>,
+}
+
+impl<'a> Nests<'a> {
+    fn new(module: &'a Module, func: Func, arrays: Vec<Array>) -> Nests<'a> {
+        let blocks = &module.func(func).blocks;
+        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let flow = Flow::new(module, func, |block| index[&block]);
+        let loops: Vec<Counted> = (flow.loops().iter())
+            .filter_map(|each| Counted::of(module, blocks, each))
+            .collect();
+        let of_arrays = (arrays.iter())
+            .flat_map(|array| array.accesses.iter().flat_map(|it| [it.inst, it.address]))
+            .collect();
+        let mut nests = Nests {
+            module,
+            arrays,
+            of_arrays,
+            expanded: expanded(module),
+            index,
+            flow,
+            loops,
+            counters: HashMap::new(),
+        };
+        nests.find_counters();
+        nests
+    }
+
+    /// Finds the counters that are computed from constants and counters.
+    fn find_counters(&mut self) {
+        let counters = self.loops.iter().enumerate().flat_map(|(at, each)| {
+            let phis = each.counters.iter();
+            phis.map(move |counter| (counter.phi, (at, BTreeSet::new())))
+        });
+        self.counters = counters.collect();
+        loop {
+            let mut found = HashMap::new();
+            for (at, each) in self.loops.iter().enumerate() {
+                for counter in &each.counters {
+                    let start = self.sources(counter.start, each.header);
+                    let next = self.sources(counter.next, each.latch);
+                    if let (Some(mut all), Some(next)) = (start, next)
+                        && self.counters.contains_key(&counter.phi)
+                        && all.iter().all(|phi| self.counters[phi].0 != at)
+                    {
+                        all.extend(next);
+                        found.insert(counter.phi, (at, all));
+                    }
+                }
+            }
+            let is_stable = found.len() == self.counters.len();
+            self.counters = found;
+            if is_stable {
+                return;
+            }
+        }
+    }
+
+    /// Returns the counters that an integer is computed from, all of loops around a block.
+    fn sources(&self, value: Value, block: Block) -> Option<BTreeSet<Value>> {
+        let mut sources = BTreeSet::new();
+        let (mut pending, mut seen) = (vec![value], HashSet::new());
+        while let Some(value) = pending.pop() {
+            if number(self.module, value).is_some() || !seen.insert(value) {
+                continue;
+            }
+            if let Some(&(at, _)) = self.counters.get(&value) {
+                self.loops[at].body.contains(&block).then_some(())?;
+                sources.insert(value);
+                continue;
+            }
+            let kind = &self.module.inst(value)?.kind;
+            known::is_computed(kind).then_some(())?;
+            kind.for_each_operand(|operand| pending.push(operand));
+        }
+        Some(sources)
+    }
+
+    /// Returns the loops that give the elements of an array constant indices if they are unrolled.
+    fn loops_of(&self, array: &Array) -> Option<BTreeSet<usize>> {
+        let mut all = BTreeSet::new();
+        for &element in &array.elements {
+            let data = self.module.inst(element)?;
+            let InstKind::Gep { indices, .. } = &data.kind else {
+                return None;
+            };
+            for &index in indices {
+                all.extend(self.sources(index, data.block)?);
+            }
+        }
+        let mut pending: Vec<Value> = all.iter().copied().collect();
+        while let Some(phi) = pending.pop() {
+            let more = self.counters[&phi].1.iter().copied();
+            pending.extend(more.filter(|&phi| all.insert(phi)));
+        }
+        Some(all.iter().map(|phi| self.counters[phi].0).collect())
+    }
+
+    /// Returns the first loop to unroll for an array. With `only_whole`, it has ballots, and the size
+    /// is that for whole warps.
+    fn first_loop(
+        &self,
+        array: &Array,
+        users: &HashMap<Value, Vec<Value>>,
+        only_whole: bool,
+    ) -> Option<(usize, Iterations)> {
+        let loops = self.loops_of(array)?;
+        let can_unroll = |&at: &usize| {
+            left(self.module, &self.loops[at], users, &self.index, &self.flow).is_some()
+        };
+        loops.iter().all(can_unroll).then_some(())?;
+        let mut size = 0;
+        let mut first = None;
+        for &at in loops
+            .iter()
+            .filter(|&&at| self.parent(at, &loops).is_none())
+        {
+            let masks = match only_whole {
+                true => self.masks(at),
+                false => None,
+            };
+            let has_masks = masks.is_some();
+            let masks = masks.map(|(_, masks)| masks).unwrap_or_default();
+            let iterations = self.iterations(at, &loops, &masks, has_masks, &mut size)?;
+            if has_masks == only_whole {
+                first = first.or(Some((at, iterations)));
+            }
+        }
+        first
+    }
+
+    /// Returns the innermost of `loops` around a loop.
+    fn parent(&self, at: usize, loops: &BTreeSet<usize>) -> Option<usize> {
+        let header = self.loops[at].header;
+        let around = loops.iter().copied();
+        around
+            .filter(|&outer| outer != at && self.loops[outer].body.contains(&header))
+            .min_by_key(|&outer| self.loops[outer].body.len())
+    }
+
+    /// Returns the iterations of a loop, and adds its size if it and all of `loops` are unrolled.
+    /// `outer` has the counters of the outer loops. If `must_be_uniform`, all threads must run the same
+    /// blocks.
+    fn iterations(
+        &self,
+        at: usize,
+        loops: &BTreeSet<usize>,
+        outer: &State,
+        must_be_uniform: bool,
+        size: &mut usize,
+    ) -> Option<Iterations> {
+        let Counted {
+            header, counters, ..
+        } = &self.loops[at];
+        let inner: Vec<usize> = (loops.iter().copied())
+            .filter(|&each| self.parent(each, loops) == Some(at))
+            .collect();
+        let mut states: Vec<State> = Vec::new();
+        while states.len() <= ITERATIONS {
+            let known = Known::new(self.module, states.last().unwrap_or(outer));
+            let is_first = states.is_empty();
+            let numbers = counters.iter().filter_map(|counter| {
+                let value = if is_first {
+                    counter.start
+                } else {
+                    counter.next
+                };
+                Some((counter.phi, known.number(value)?))
+            });
+            let mut state = outer.clone();
+            state.extend(numbers.collect::<Vec<_>>());
+            let known = Known::new(self.module, &state);
+            let (reached, is_last) = self.reached(at, &known);
+            let access = if is_last {
+                None
+            } else {
+                self.outside(at, &known)
+            };
+            for &block in &reached {
+                let is_inside = |&&each: &&usize| self.loops[each].body.contains(&block);
+                if !inner.iter().any(|each| is_inside(&each)) {
+                    (!must_be_uniform || self.is_uniform(block, &known)).then_some(())?;
+                    let insts = self.module.block(block).insts.iter();
+                    *size += insts.map(|&inst| self.size(inst, &known)).sum::<usize>();
+                }
+            }
+            (*size <= LARGEST).then_some(())?;
+            if access.is_none() {
+                for &each in &inner {
+                    if reached.contains(&self.loops[each].header) {
+                        self.iterations(each, loops, &state, must_be_uniform, size)?;
+                    }
+                }
+            }
+            debug_assert!(reached.contains(header));
+            states.push(state);
+            if is_last || access.is_some() {
+                return Some(Iterations {
+                    states,
+                    end: access,
+                });
+            }
+        }
+        None
+    }
+
+    /// Returns the blocks that an iteration of a loop can reach, and whether it is the last one.
+    fn reached(&self, at: usize, known: &Known<'_>) -> (HashSet<Block>, bool) {
+        let Counted { header, body, .. } = &self.loops[at];
+        let (mut reached, mut pending) = (HashSet::new(), vec![*header]);
+        let mut is_last = true;
+        while let Some(block) = pending.pop() {
+            if !reached.insert(block) {
+                continue;
+            }
+            let terminator = self.module.terminator(block);
+            let kind = terminator.and_then(|inst| self.module.inst(inst));
+            let successors = match kind.map(|data| &data.kind) {
+                Some(&InstKind::CondBr {
+                    cond,
+                    then,
+                    otherwise,
+                }) if let Some(cond) = known.number(cond) => {
+                    vec![if cond == 1 { then } else { otherwise }]
+                }
+                kind => kind.map(InstKind::successors).unwrap_or_default(),
+            };
+            is_last &= !successors.contains(header);
+            pending.extend(successors.into_iter().filter(|to| body.contains(to)));
+        }
+        (reached, is_last)
+    }
+
+    /// Returns whether all threads go on with the same block after a block.
+    fn is_uniform(&self, block: Block, known: &Known<'_>) -> bool {
+        let terminator = self.module.terminator(block);
+        match terminator.and_then(|inst| Some(&self.module.inst(inst)?.kind)) {
+            Some(InstKind::Br(_)) => true,
+            Some(&InstKind::CondBr { cond, .. }) => known.number(cond).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Returns an access of each iteration of a loop that is outside its array in this one.
+    fn outside(&self, at: usize, known: &Known<'_>) -> Option<Value> {
+        let (header, latch) = (self.loops[at].header, self.loops[at].latch);
+        let (header, latch) = (self.index[&header], self.index[&latch]);
+        let is_always = |inst: Value| {
+            let block = self.module.inst(inst).map(|data| self.index[&data.block]);
+            block.is_some_and(|block| {
+                self.flow.dominates(header, block) && self.flow.dominates(block, latch)
+            })
+        };
+        self.arrays.iter().find_map(|array| {
+            let is_outside = |access: &&Access| {
+                let offset = known.offset(access.address);
+                let end = offset.map(|offset| offset.checked_add(access.bytes));
+                end.is_some_and(|end| end.is_none_or(|end| end > array.bytes))
+            };
+            let accesses = array.accesses.iter();
+            let mut outside = accesses.filter(|access| is_always(access.inst));
+            outside.find(is_outside).map(|access| access.inst)
         })
-    })
+    }
+
+    /// Returns the size of an instruction of an iteration.
+    fn size(&self, inst: Value, known: &Known<'_>) -> usize {
+        let Some(data) = self.module.inst(inst) else {
+            return 0;
+        };
+        if self.of_arrays.contains(&inst) || known.number(inst).is_some() {
+            return 0;
+        }
+        match &data.kind {
+            InstKind::Phi(_) | InstKind::Br(_) | InstKind::Unreachable => 0,
+            InstKind::Cast {
+                op: CastOp::Bitcast,
+                ..
+            } => 0,
+            InstKind::Gep { indices, .. } => {
+                let mut indices = indices.iter();
+                usize::from(indices.any(|&index| number(self.module, index).is_none()))
+            }
+            InstKind::CondBr { cond, .. } => usize::from(known.number(*cond).is_none()),
+            InstKind::Call(call) => match call.callee {
+                Callee::Value(callee) if self.expanded.contains(&callee) => EXPANDED,
+                Callee::Value(callee) if self.module.as_func(callee).is_some() => CALL,
+                _ => 1,
+            },
+            _ => 1,
+        }
+    }
 }
 
 /// Returns the values of a loop that are used outside, except by phis for the ways out.
@@ -273,97 +582,39 @@ impl Counted {
         if kinds.any(|data| matches!(data.kind, InstKind::Alloca { .. })) {
             return None;
         }
-        module.block(header).insts.iter().find_map(|&counter| {
-            let InstKind::Phi(incoming) = &module.inst(counter)?.kind else {
+        let insts = module.block(header).insts.iter();
+        let counters = insts.filter_map(|&phi| {
+            let InstKind::Phi(incoming) = &module.inst(phi)?.kind else {
                 return None;
             };
-            let &[(start, before), (next, back)] = &incoming[..] else {
+            let &[first, second] = &incoming[..] else {
                 return None;
             };
-            let (start, next) = match (before == latch, back == latch) {
-                (false, true) => (start, next),
-                (true, false) => (next, start),
+            let ((start, _), (next, _)) = match (first.1 == latch, second.1 == latch) {
+                (false, true) => (first, second),
+                (true, false) => (second, first),
                 _ => return None,
             };
-            let InstKind::Bin {
-                op: BinOp::Add,
-                lhs,
-                rhs,
-                ..
-            } = module.inst(next)?.kind
-            else {
-                return None;
-            };
-            (lhs == counter).then_some(Counted {
-                header,
-                latch,
-                body: body.clone(),
-                counter,
-                bits: module.types.int_bits(module.ty(counter))?,
-                start: number(module, start)?,
-                step: number(module, rhs)?,
-            })
+            (module.types.int_bits(module.ty(phi))? <= 64).then_some(Counter { phi, start, next })
+        });
+        Some(Counted {
+            header,
+            latch,
+            counters: counters.collect(),
+            body,
         })
     }
 
-    /// Returns the counter in an iteration.
-    fn value(&self, iteration: u128) -> u128 {
-        truncate(
-            self.bits,
-            self.start.wrapping_add(self.step.wrapping_mul(iteration)),
-        )
-    }
-
-    /// Returns a number in an iteration, if it is computed from constants and the counter.
-    fn number(&self, module: &Module, value: Value, iteration: u128) -> Option<u128> {
-        if value == self.counter {
-            return Some(self.value(iteration));
-        }
-        if let Some(number) = number(module, value) {
-            return Some(number);
-        }
-        let data = module.inst(value)?;
-        self.body.contains(&data.block).then_some(())?;
-        evaluate(module, value, &data.kind, |operand| {
-            self.number(module, operand, iteration)
-        })
-    }
-
-    /// Returns the distance of the address of an element from that of its array in an iteration.
-    fn offset(&self, module: &Module, address: Value, iteration: u128) -> Option<u64> {
-        match &module.inst(address)?.kind {
-            InstKind::Alloca { .. } => Some(0),
-            InstKind::Gep {
-                element,
-                base,
-                indices,
-                ..
-            } => {
-                let &[index] = &indices[..] else {
-                    return None;
-                };
-                let bits = module.types.int_bits(module.ty(index))?;
-                let index = sign_extend(bits, self.number(module, index, iteration)?) as u64;
-                let distance = index.wrapping_mul(module.types.size(*element));
-                let base = self.offset(module, *base, iteration)?;
-                Some(base.wrapping_add(distance))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns in how many iterations an access is within its array.
-    fn iterations(&self, module: &Module, access: &Access, bytes: u64) -> Option<u128> {
-        let is_outside = |&iteration: &u128| {
-            let offset = self.offset(module, access.address, iteration);
-            offset.is_some_and(|offset| {
-                offset
-                    .checked_add(access.bytes)
-                    .is_none_or(|end| end > bytes)
-            })
-        };
-        self.offset(module, access.address, 0)?;
-        (0..=ITERATIONS).find(is_outside).filter(|&count| count > 0)
+    /// Returns the numbers that the instructions of the loop are in an iteration.
+    fn numbers(&self, module: &Module, state: &State) -> State {
+        let known = Known::new(module, state);
+        let insts = self
+            .body
+            .iter()
+            .flat_map(|&block| &module.block(block).insts);
+        insts
+            .filter_map(|&inst| Some((inst, known.number(inst)?)))
+            .collect()
     }
 }
 
@@ -404,8 +655,7 @@ impl Unrolled {
     fn unroll(self, module: &mut Module, func: Func) {
         let Unrolled {
             counted,
-            count,
-            access,
+            iterations: Iterations { states, end },
             left,
         } = self;
         let exits = counted.exits(module);
@@ -422,16 +672,17 @@ impl Unrolled {
         let mut values: HashMap<Value, Value> = HashMap::new();
         let mut blocks: HashMap<Block, Block> = body.iter().map(|&block| (block, block)).collect();
         let mut back = Vec::new();
-        for iteration in 1..=count {
+        let numbers = states.iter().map(|state| counted.numbers(module, state));
+        let numbers: Vec<State> = numbers.collect();
+        let mut last_access = end;
+        for numbers in &numbers[1..] {
             let from = (blocks[&last], blocks[&header]);
             values = counted.next_phis(module, &values);
             blocks = (body.iter())
                 .map(|&block| (block, module.add_block(func, "iteration")))
                 .collect();
-            counted.copy(module, iteration, &blocks, &mut values);
-            if iteration == count {
-                end_before(module, values[&access]);
-            }
+            counted.copy(module, numbers, &blocks, &mut values);
+            last_access = end.map(|access| values[&access]);
             back.push((from, blocks[&header]));
             for &(from, to) in &exits {
                 add_incoming(module, to, from, blocks[&from], &values);
@@ -442,7 +693,10 @@ impl Unrolled {
             module.replace_successor(latch, header, next);
         }
         module.retain_incoming(header, |from| from != last);
-        counted.fold(module);
+        if let Some(access) = last_access {
+            end_before(module, access);
+        }
+        counted.fold(module, &numbers[0]);
         let data = module.block_mut(last);
         (data.no_unroll, data.unroll_count) = (false, None);
     }
@@ -478,12 +732,12 @@ impl Counted {
         .collect()
     }
 
-    /// Copies the instructions for an iteration to its blocks. `values` has the header's phis, and
-    /// then all values.
+    /// Copies the instructions for an iteration to its blocks. `numbers` has the instructions whose
+    /// results are constant. `values` has the header's phis, and then all values.
     fn copy(
         &self,
         module: &mut Module,
-        iteration: u128,
+        numbers: &State,
         blocks: &HashMap<Block, Block>,
         values: &mut HashMap<Value, Value>,
     ) {
@@ -492,7 +746,7 @@ impl Counted {
             let (copy, data) = (blocks[&block], module.block(block).clone());
             for inst in data.insts {
                 let ty = module.ty(inst);
-                if let Some(number) = self.number(module, inst, iteration) {
+                if let Some(&number) = numbers.get(&inst) {
                     values.insert(inst, module.const_int(ty, number));
                 } else if let Some(data) = module.inst(inst)
                     && !values.contains_key(&inst)
@@ -508,30 +762,18 @@ impl Counted {
                 (new.no_unroll, new.unroll_count) = (data.no_unroll, data.unroll_count);
             }
         }
-        for copy in copies {
-            let Some(data) = module.inst_mut(copy) else {
-                continue;
-            };
-            data.kind.for_each_operand_mut(|operand| {
-                *operand = values.get(operand).copied().unwrap_or(*operand);
-            });
-            let rename = |block: &mut Block| *block = *blocks.get(block).unwrap_or(block);
-            match &mut data.kind {
-                InstKind::Phi(incoming) => incoming.iter_mut().for_each(|(_, from)| rename(from)),
-                kind => kind.for_each_successor_mut(rename),
-            }
-        }
+        rename(module, &copies, blocks, values);
     }
 
-    /// Replaces what is constant in the first iteration.
-    fn fold(&self, module: &mut Module) {
+    /// Replaces what is constant.
+    fn fold(&self, module: &mut Module, numbers: &State) {
         for &block in &self.body {
             for inst in module.block(block).insts.clone() {
                 let Some(mut kind) = module.inst(inst).map(|data| data.kind.clone()) else {
                     continue;
                 };
                 kind.for_each_operand_mut(|operand| {
-                    if let Some(number) = self.number(module, *operand, 0) {
+                    if let Some(&number) = numbers.get(operand) {
                         *operand = module.const_int(module.ty(*operand), number);
                     }
                 });
@@ -558,6 +800,33 @@ fn end_before(module: &mut Module, inst: Value) {
     insts.truncate(at.unwrap_or(insts.len()));
     let void = module.types.void();
     module.push_inst(block, void, InstKind::Unreachable, None);
+}
+
+/// Replaces the branches of a function whose condition is constant.
+fn fold_branches(module: &mut Module, func: Func) {
+    for block in module.func(func).blocks.clone() {
+        let terminator = module.terminator(block);
+        let kind = terminator.and_then(|inst| module.inst(inst));
+        let Some(&InstKind::CondBr {
+            cond,
+            then,
+            otherwise,
+        }) = kind.map(|data| &data.kind)
+        else {
+            continue;
+        };
+        let Some(cond) = number(module, cond).filter(|_| then != otherwise) else {
+            continue;
+        };
+        let (taken, other) = match cond {
+            0 => (otherwise, then),
+            _ => (then, otherwise),
+        };
+        module.retain_incoming(other, |from| from != block);
+        if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst)) {
+            data.kind = InstKind::Br(taken);
+        }
+    }
 }
 
 /// Gives the phis of a block the values for the copy of a predecessor, if it is still one.
@@ -604,49 +873,4 @@ pub(super) fn number(module: &Module, value: Value) -> Option<u128> {
         Const::Zero => Some(0),
         _ => None,
     }
-}
-
-/// Returns the result of an operation on integers of at most 64 bits whose operands are known.
-fn evaluate(
-    module: &Module,
-    inst: Value,
-    kind: &InstKind,
-    number: impl Fn(Value) -> Option<u128>,
-) -> Option<u128> {
-    let bits = module.types.int_bits(module.ty(inst))?;
-    let result = match *kind {
-        InstKind::Bin { op, lhs, rhs, .. } => {
-            let (lhs, rhs) = (number(lhs)?, number(rhs)?);
-            match op {
-                BinOp::Add => lhs.wrapping_add(rhs),
-                BinOp::Sub => lhs.wrapping_sub(rhs),
-                BinOp::Mul => lhs.wrapping_mul(rhs),
-                BinOp::And => lhs & rhs,
-                BinOp::Or => lhs | rhs,
-                BinOp::Xor => lhs ^ rhs,
-                BinOp::Shl if rhs < bits.into() => lhs << rhs,
-                BinOp::LShr if rhs < bits.into() => lhs >> rhs,
-                _ => return None,
-            }
-        }
-        InstKind::Cast { op, value } => {
-            let from = module.types.int_bits(module.ty(value))?;
-            match op {
-                CastOp::Trunc | CastOp::ZExt => number(value)?,
-                CastOp::SExt => sign_extend(from, number(value)?),
-                _ => return None,
-            }
-        }
-        _ => return None,
-    };
-    (bits <= 64).then(|| truncate(bits, result))
-}
-
-fn truncate(bits: u32, number: u128) -> u128 {
-    number & (u128::MAX >> (128 - bits))
-}
-
-fn sign_extend(bits: u32, number: u128) -> u128 {
-    let unused = 128 - bits;
-    ((number << unused) as i128 >> unused) as u128
 }

@@ -134,6 +134,36 @@ pub fn group_block(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
+/// Returns the row of a thread.
+#[inline(always)]
+pub fn row(thread: u32) -> [u32; 16] {
+    core::array::from_fn(|k| random(16 * thread + k as u32) as u32)
+}
+
+/// Combines the columns of a matrix with a row in each lane, as the Gram-Schmidt process does. A
+/// thread whose index modulo 32 is `exits` has exited before. The compiler unrolls a copy of the loops
+/// for whole warps, since the number of threads is constant.
+#[kernel(block_size(64))]
+pub fn group_columns(exits: &[u64], mut to: PerThread<[u64; 16]>) {
+    let i = thread::index() as u32;
+    if exits[0] == u64::from(i % 32) {
+        return;
+    }
+    let warp = group::warp();
+    let mut row = row(i);
+    let sum = |x: u32| warp.reduce(x, u32::wrapping_add);
+    for column in 0..16 {
+        let (done, rest) = row.split_at_mut(column + 1);
+        let own = &mut done[column];
+        *own ^= sum(*own);
+        for x in rest {
+            *x = x.wrapping_sub(sum(own.wrapping_mul(*x)));
+        }
+    }
+    let found = row.map(u64::from);
+    to.each(|_, to| *to = found);
+}
+
 /// Returns the numbers of threads of the block with a property, and the results of a scan.
 #[inline(always)]
 fn counts(i: u32) -> [u64; 4] {
