@@ -343,6 +343,7 @@ impl Compiler<'_> {
                     passes::dead_globals(&mut optimized);
                     passes::select_elements(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
+                    passes::use_conditions(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);
