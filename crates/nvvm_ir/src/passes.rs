@@ -54,6 +54,7 @@ mod unite_exits;
 mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
+mod use_conditions;
 
 use crate::module::Module;
 
@@ -91,6 +92,7 @@ pub use unite_exits::unite_exits;
 pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
+pub use use_conditions::use_conditions;
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -189,6 +191,11 @@ pub const PASSES: &[Pass] = &[
         name: "select_elements",
         about: "replaces accesses to small local arrays at variable indices with selects",
         run: select_elements,
+    },
+    Pass {
+        name: "use_conditions",
+        about: "replaces numbers that a branch decides by constants behind the branch",
+        run: use_conditions,
     },
     Pass {
         name: "count_iterations",

@@ -5126,3 +5126,58 @@ fn no_thread_is_missing_where_another_one_panics() {
     let all = "mov.u32 %r3, %ctaid.x; setp.gt.u32 %p2, %r3, 7; @%p2 bra $end;";
     assert!(!has_ballot("ends", all));
 }
+
+/// A loop that ends where a number is small or after 20 iterations. `between` is in the loop, and
+/// `tail` runs only in the first case.
+fn two_exits(between: &str, tail: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, 0;
+        mov.f32 %f2, 0f00000000;
+        $again:
+        ld.global.f32 %f1, [%rd2];
+        add.s64 %rd2, %rd2, 4;
+        {between}
+        setp.lt.f32 %p1, %f1, 0f3F800000;
+        @%p1 bra $small;
+        add.s32 %r1, %r1, 1;
+        setp.eq.s32 %p2, %r1, 20;
+        @%p2 bra $end;
+        bra.uni $again;
+        $small:
+        {tail}
+        $end:
+        st.global.f32 [%rd2], %f2;
+        ret;"
+    ))
+}
+
+/// The threads of a warp reconverge before the code that only one exit of a loop leads to.
+#[test]
+fn exits_join_before_long_code() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(40);
+    assert!(two_exits("", &long).contains("mov.pred"));
+    let short = "add.f32 %f2, %f2, %f1;";
+    assert!(!two_exits("", short).contains("mov.pred"));
+}
+
+/// A thread for which others wait in the loop must not wait for them.
+#[test]
+fn exits_of_waiting_loops_stay_apart() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(40);
+    for between in [
+        "atom.global.cas.b32 %r3, [%rd1], 0, 1;",
+        "ld.volatile.global.u32 %r3, [%rd1];",
+        "ld.relaxed.gpu.global.u32 %r3, [%rd1];",
+        "ld.acquire.gpu.global.u32 %r3, [%rd1];",
+        "bar.sync 0;",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+        "nanosleep.u32 20;",
+        "call.uni other;",
+    ] {
+        assert!(!two_exits(between, &long).contains("mov.pred"), "{between}");
+    }
+    assert!(two_exits("st.global.u32 [%rd1], %r1;", &long).contains("mov.pred"));
+}

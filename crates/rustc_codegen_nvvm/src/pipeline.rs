@@ -346,6 +346,7 @@ impl Compiler<'_> {
                     passes::select_elements(&mut optimized);
                     passes::keep_searches(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
+                    passes::use_conditions(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);

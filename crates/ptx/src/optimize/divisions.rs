@@ -317,7 +317,8 @@ fn next_barrier(graph: &Graph<'_>, id: Id, at: usize) -> Option<usize> {
     Some(at + found?)
 }
 
-/// Returns what the loads before a position of a block read, in the block and in those before it.
+/// Returns what the loads before a position of a block read, in the block and in those before it, as
+/// far as the block does not change the registers with their addresses.
 fn lines<'a>(
     graph: &Graph<'a>,
     before: impl Iterator<Item = Id>,
@@ -329,6 +330,7 @@ fn lines<'a>(
     for statement in &graph.blocks[id].body[..place] {
         if let Statement::Instruction(it) = statement {
             near.is_new(it);
+            results(it, &mut |name| near.forget(name));
         }
     }
     near
@@ -403,6 +405,11 @@ impl<'a> Lines<'a> {
             self.0.push((base, offset));
         }
         !found
+    }
+
+    /// Removes what was read at addresses in a register that changes.
+    fn forget(&mut self, register: &str) {
+        self.0.retain(|&(base, _)| base != register);
     }
 }
 

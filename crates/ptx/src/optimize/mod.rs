@@ -24,6 +24,7 @@ mod flow;
 mod guarded;
 mod implied;
 pub(crate) mod instructions;
+mod joined_exits;
 mod late_steps;
 mod liveness;
 mod loop_ends;
@@ -415,7 +416,8 @@ fn optimize_function<'a>(
             + switches::replace(&mut graph, names)
             + before_barriers::keep(&mut graph)
             + count_down::count(&mut graph, names)
-            + panics::merge(&mut graph, names);
+            + panics::merge(&mut graph, names)
+            + joined_exits::join(&mut graph, names, &slow);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()
