@@ -10,6 +10,9 @@
 //! a tree, needs the L1 cache more than the array does: with its stack in shared memory, a search of
 //! a tree took 28 % longer on an H100.
 //!
+//! Arrays of bytes stay: the address of a byte takes more instructions than in local memory, and few
+//! of its stores go on to L2.
+//!
 //! Only arrays whose addresses are used for nothing but accesses are moved, in kernels whose number
 //! of threads per block is bounded, without dynamic shared memory, and only if the multiprocessor
 //! can then still run half of its threads.
@@ -469,12 +472,16 @@ impl<'a> Access<'a> {
     }
 }
 
-/// Returns the size of words in which all accesses to a variable can be made.
+/// Returns the size of words in which all accesses to a variable can be made. Arrays of bytes have
+/// none: see the module's documentation.
 fn word<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> Option<Word> {
     let mut word = Word::Eight;
     for it in all {
         if matches!(usage(it, addresses), Use::Inside) && matches!(it.opcode, "ld" | "st") {
             let access = Access::of(it, addresses)?;
+            if access.ty.bytes() == 1 {
+                return None;
+            }
             if access.ty.bytes() != 8 {
                 word = Word::Four;
             }

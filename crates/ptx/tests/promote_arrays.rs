@@ -169,6 +169,14 @@ fn an_array_of_places_in_global_memory_stays() {
 }
 
 #[test]
+fn arrays_of_bytes_stay() {
+    let body = format!("{STACK}st.local.u8 [%rd1], 1;");
+    assert_stays(&finished("", ".reqntid 256", 64, &body));
+    let body = format!("{STACK}st.local.u16 [%rd1], 1;");
+    assert_moved(&finished("", ".reqntid 256", 64, &body));
+}
+
+#[test]
 fn arrays_with_constant_indices_stay() {
     let body = "mov.u64 %rd1, depot;\nst.local.u32 [%rd1+4], %r1;\nld.local.u32 %r2, [depot+8];";
     assert_stays(&finished("", ".reqntid 256", 64, body));

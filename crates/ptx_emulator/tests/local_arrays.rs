@@ -14,7 +14,7 @@ const BYTES: u64 = 32;
 const BLOCKS: &[[u32; 3]] = &[[32, 1, 1], [33, 1, 1], [8, 3, 2], [5, 1, 7], [1, 1, 1]];
 
 /// The widths of elements whose accesses a kernel mixes, in bytes.
-const WIDTHS: &[&[u64]] = &[&[4], &[8], &[4, 8], &[1, 2, 4], &[1, 2, 4, 8], &[1], &[2]];
+const WIDTHS: &[&[u64]] = &[&[4], &[8], &[4, 8], &[2, 4], &[2, 4, 8], &[2]];
 
 /// The text of a kernel.
 struct Text<'r> {
@@ -96,7 +96,7 @@ impl Text<'_> {
         };
         let prefix = match width {
             8 => "%c",
-            1 | 2 => "%h",
+            2 => "%h",
             _ => "%a",
         };
         let vector = match lanes {
@@ -111,7 +111,7 @@ impl Text<'_> {
             let value = self.value();
             let bits = match width {
                 8 => self.op("%c", "mul.wide.u32", &format!("{value}, 2654435769")),
-                1 | 2 => self.op("%h", "cvt.u16.u32", &value),
+                2 => self.op("%h", "cvt.u16.u32", &value),
                 _ => self.op("%a", "mov.b32", &value),
             };
             registers.push(bits);
@@ -205,7 +205,7 @@ fn kernel(rng: &mut Rng, [x, y, z]: [u32; 3]) -> String {
     let body = match widths {
         // The array has elements of these widths only.
         [8] => body.replace("v2.b32 [%next], {%seed, %thread}", "b64 [%next], %c0"),
-        [1] | [2] => body.replace(
+        [2] => body.replace(
             "v2.b32 [%next], {%seed, %thread}",
             "v4.b16 [%next], {%h0, %h0, %h0, %h0}",
         ),
