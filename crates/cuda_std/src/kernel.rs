@@ -20,7 +20,7 @@
 //! ```
 
 /// A type that can be passed to a kernel by value: any `Copy` type.
-///
+/// The host's `args` take a structure only if it is `DeviceCopy`, so not one of slices.
 /// The host passes the bytes of the arguments to the kernel, and every thread has its own copy of
 /// them. Therefore a parameter must not own anything: a type with a destructor would be dropped
 /// once per thread.

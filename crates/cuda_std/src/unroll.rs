@@ -17,10 +17,10 @@
 //! ```
 //!
 //! A local array is in registers only if all its indices are compile-time constants: for example, a
-//! matrix of sums that `unroll::<4>(|i| unroll::<4>(|j| …))` or loops over indices access. An
-//! iterator over the array, including `for x in [a, b, c]`, usually leaves it in local memory. If the
-//! kernel has a `block_size`, the compiler moves such an array to shared memory where it fits, unless
-//! the array holds indices of other memory or a reference to it leaves the kernel's own code.
+//! matrix of sums that `unroll::<4>(|i| unroll::<4>(|j| …))` or loops over indices access. Loops over
+//! an array itself and its slices are unrolled, too; `flatten`, `flat_map` and `chain` mostly are not.
+//! If the kernel has a `block_size`, the compiler moves such an array to shared memory where it fits,
+//! unless it has bytes or indices of other memory, or a reference leaves the kernel's own code.
 //!
 //! libnvvm unrolls short loops with a constant trip count by itself, and accepts no hint for
 //! others. [`unroll`] does not depend on libnvvm.
