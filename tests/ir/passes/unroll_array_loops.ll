@@ -941,6 +941,111 @@ end:
 ; CHECK-NEXT:   br label %end
 ; CHECK-NEXT: }
 
+; Not if the words of the array need not be aligned, so that the copy could not be made in words.
+define void @halves(ptr %from, i32 %n) {
+start:
+  %row = alloca [8 x float], align 2
+  %second = getelementptr inbounds i8, ptr %row, i64 4
+  %a = load float, ptr %from, align 4
+  store float %a, ptr %row, align 2
+  store float %a, ptr %second, align 2
+  br label %loop
+
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %latch ]
+  %at = getelementptr inbounds float, ptr %row, i64 %i
+  %value = load float, ptr %at, align 2
+  %mask = call i32 asm sideeffect "{\0A\09.reg .pred %p_predicate;\0A\09setp.ne.b32 %p_predicate, $1, 0;\0A\09vote.sync.ballot.b32 $0, %p_predicate, $2;\0A\09}", "=&r,r,r"(i32 1, i32 -1)
+  %is_whole = icmp eq i32 %mask, -1
+  br i1 %is_whole, label %fast, label %slow
+
+fast:
+  %bits = bitcast float %value to i32
+  %other = call i32 asm sideeffect "shfl.sync.bfly.b32 $0, $1, $2, $3, $4;", "=&r,r,r,r,r"(i32 %bits, i32 1, i32 31, i32 -1)
+  %fast_result = bitcast i32 %other to float
+  br label %latch
+
+slow:
+  %p0 = call float @__nv_powf(float %value, float %value)
+  %p1 = call float @__nv_powf(float %p0, float %p0)
+  %p2 = call float @__nv_powf(float %p1, float %p1)
+  %p3 = call float @__nv_powf(float %p2, float %p2)
+  %p4 = call float @__nv_powf(float %p3, float %p3)
+  %p5 = call float @__nv_powf(float %p4, float %p4)
+  %p6 = call float @__nv_powf(float %p5, float %p5)
+  %p7 = call float @__nv_powf(float %p6, float %p6)
+  %p8 = call float @__nv_powf(float %p7, float %p7)
+  %p9 = call float @__nv_powf(float %p8, float %p8)
+  %p10 = call float @__nv_powf(float %p9, float %p9)
+  %p11 = call float @__nv_powf(float %p10, float %p10)
+  %p12 = call float @__nv_powf(float %p11, float %p11)
+  br label %latch
+
+latch:
+  %result = phi float [ %fast_result, %fast ], [ %p12, %slow ]
+  store float %result, ptr %at, align 2
+  store float %result, ptr %second, align 2
+  %next = add nuw nsw i64 %i, 1
+  %ends = icmp eq i64 %next, 8
+  br i1 %ends, label %end, label %loop
+
+end:
+  %last = phi float [ %result, %latch ]
+  store float %last, ptr %from, align 4
+  %left = load float, ptr %second, align 2
+  store float %left, ptr %from, align 4
+  ret void
+}
+; CHECK-LABEL: define void @halves(ptr %from, i32 %n) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %row = alloca [8 x float], align 2
+; CHECK-NEXT:   %second = getelementptr inbounds i8, ptr %row, i64 4
+; CHECK-NEXT:   %a = load float, ptr %from, align 4
+; CHECK-NEXT:   store float %a, ptr %row, align 2
+; CHECK-NEXT:   store float %a, ptr %second, align 2
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %i = phi i64 [ 0, %start ], [ %next, %latch ]
+; CHECK-NEXT:   %at = getelementptr inbounds float, ptr %row, i64 %i
+; CHECK-NEXT:   %value = load float, ptr %at, align 2
+; CHECK-NEXT:   %mask = call i32 asm sideeffect "{\0A\09.reg .pred %p_predicate;\0A\09setp.ne.b32 %p_predicate, $1, 0;\0A\09vote.sync.ballot.b32 $0, %p_predicate, $2;\0A\09}", "=&r,r,r"(i32 1, i32 -1)
+; CHECK-NEXT:   %is_whole = icmp eq i32 %mask, -1
+; CHECK-NEXT:   br i1 %is_whole, label %fast, label %slow
+; CHECK-NEXT: fast:
+; CHECK-NEXT:   %bits = bitcast float %value to i32
+; CHECK-NEXT:   %other = call i32 asm sideeffect "shfl.sync.bfly.b32 $0, $1, $2, $3, $4;", "=&r,r,r,r,r"(i32 %bits, i32 1, i32 31, i32 -1)
+; CHECK-NEXT:   %fast_result = bitcast i32 %other to float
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: slow:
+; CHECK-NEXT:   %p0 = call float @__nv_powf(float %value, float %value)
+; CHECK-NEXT:   %p1 = call float @__nv_powf(float %p0, float %p0)
+; CHECK-NEXT:   %p2 = call float @__nv_powf(float %p1, float %p1)
+; CHECK-NEXT:   %p3 = call float @__nv_powf(float %p2, float %p2)
+; CHECK-NEXT:   %p4 = call float @__nv_powf(float %p3, float %p3)
+; CHECK-NEXT:   %p5 = call float @__nv_powf(float %p4, float %p4)
+; CHECK-NEXT:   %p6 = call float @__nv_powf(float %p5, float %p5)
+; CHECK-NEXT:   %p7 = call float @__nv_powf(float %p6, float %p6)
+; CHECK-NEXT:   %p8 = call float @__nv_powf(float %p7, float %p7)
+; CHECK-NEXT:   %p9 = call float @__nv_powf(float %p8, float %p8)
+; CHECK-NEXT:   %p10 = call float @__nv_powf(float %p9, float %p9)
+; CHECK-NEXT:   %p11 = call float @__nv_powf(float %p10, float %p10)
+; CHECK-NEXT:   %p12 = call float @__nv_powf(float %p11, float %p11)
+; CHECK-NEXT:   br label %latch
+; CHECK-NEXT: latch:
+; CHECK-NEXT:   %result = phi float [ %fast_result, %fast ], [ %p12, %slow ]
+; CHECK-NEXT:   store float %result, ptr %at, align 2
+; CHECK-NEXT:   store float %result, ptr %second, align 2
+; CHECK-NEXT:   %next = add nuw nsw i64 %i, 1
+; CHECK-NEXT:   %ends = icmp eq i64 %next, 8
+; CHECK-NEXT:   br i1 %ends, label %end, label %loop
+; CHECK-NEXT: end:
+; CHECK-NEXT:   %last = phi float [ %result, %latch ]
+; CHECK-NEXT:   store float %last, ptr %from, align 4
+; CHECK-NEXT:   %left = load float, ptr %second, align 2
+; CHECK-NEXT:   store float %left, ptr %from, align 4
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+
 ; Not if a thread has effects before the first ballot, 
 define void @stores_first(ptr %from, i32 %n) {
 start:

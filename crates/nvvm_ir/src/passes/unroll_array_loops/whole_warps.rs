@@ -118,11 +118,15 @@ impl Nests<'_> {
         let mut arrays = Vec::new();
         for array in &self.arrays {
             if array.accesses.iter().any(|access| is_inside(&access.inst)) {
+                let InstKind::Alloca { align, .. } = self.module.inst(array.alloca)?.kind else {
+                    return None;
+                };
                 let word = match array.accesses.iter().all(|access| access.bytes == 8) {
                     true => 8,
                     false => 4,
                 };
-                (array.bytes % word == 0 && array.bytes <= LARGEST).then_some(())?;
+                let has_words = align >= word && array.bytes % word == 0;
+                (has_words && array.bytes <= LARGEST).then_some(())?;
                 arrays.push((array.alloca, array.bytes, word));
             }
         }
