@@ -168,14 +168,7 @@ impl Rewriter<'_> {
         ret: Type,
         args: &[Value],
     ) -> Value {
-        let asm = InlineAsm {
-            template: template.to_owned(),
-            constraints: constraints.to_owned(),
-            side_effects: false,
-            convergent: false,
-            read_none: false,
-        };
-        self.call(Callee::Asm(Box::new(asm)), ret, args)
+        self.asm(template, constraints, false, ret, args)
     }
 
     /// Emits inline PTX whose result depends on the arguments only.
@@ -186,12 +179,23 @@ impl Rewriter<'_> {
         ret: Type,
         args: &[Value],
     ) -> Value {
+        self.asm(template, constraints, true, ret, args)
+    }
+
+    fn asm(
+        &mut self,
+        template: &str,
+        constraints: &str,
+        read_none: bool,
+        ret: Type,
+        args: &[Value],
+    ) -> Value {
         let asm = InlineAsm {
             template: template.to_owned(),
             constraints: constraints.to_owned(),
             side_effects: false,
             convergent: false,
-            read_none: true,
+            read_none,
         };
         self.call(Callee::Asm(Box::new(asm)), ret, args)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::count_iterations::{add_counter, end_by};
 use super::unroll_array_loops::number;
 use super::unroll_divergent_loops::users;
 use crate::flow::{Flow, Loop};
@@ -53,8 +54,9 @@ struct Counted {
     /// Whether the loop continues if the latch's condition is true.
     continues: bool,
     iterations: u32,
-    /// The next value of the variable, and its range after the last iteration.
-    last: Option<(Value, Range)>,
+    /// The next value of the variable, its range after the last iteration, and the block behind the
+    /// loop, if only the last iteration leads there.
+    last: Option<(Value, Range, Block)>,
 }
 
 /// Returns the loops to count.
@@ -157,7 +159,7 @@ impl Counted {
                 before: first.into_iter().map(|(_, block)| block).collect(),
                 continues,
                 iterations,
-                last: is_last.then_some((next, range)),
+                last: is_last.then_some((next, range, exit)),
             })
         })
     }
@@ -165,50 +167,18 @@ impl Counted {
     /// Replaces the condition of the latch by a comparison of a counter.
     fn count(&self, module: &mut Module) {
         let int = module.types.int(32);
-        let zero = module.const_int(int, 0);
-        let one = module.const_int(int, 1);
         let count = module.const_int(int, self.iterations.into());
-        let counter = module.push_inst(self.header, int, InstKind::Phi(Vec::new()), None);
-        module.block_mut(self.header).insts.rotate_right(1);
-        let flags = Flags {
-            nuw: true,
-            nsw: true,
-            ..Flags::default()
-        };
-        let sum = InstKind::Bin {
-            op: BinOp::Add,
-            lhs: counter,
-            rhs: one,
-            flags,
-        };
-        let next = module.insert_at_end(self.latch, int, sum);
-        let start = self.before.iter().map(|&block| (zero, block));
-        let incoming = start.chain([(next, self.latch)]).collect();
-        if let Some(data) = module.inst_mut(counter) {
-            data.kind = InstKind::Phi(incoming);
-        }
+        let next = add_counter(module, int, self.header, self.latch, &self.before);
         let pred = match self.continues {
             true => IntPred::Ne,
             false => IntPred::Eq,
         };
-        let truth = module.types.int(1);
-        let compared = InstKind::ICmp {
-            pred,
-            lhs: next,
-            rhs: count,
-        };
-        let compared = module.insert_at_end(self.latch, truth, compared);
-        let terminator = module.terminator(self.latch);
-        if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst))
-            && let InstKind::CondBr { cond, .. } = &mut data.kind
-        {
-            *cond = compared;
-        }
+        end_by(module, self.latch, pred, next, count);
     }
 
     /// Lets comparisons after the loop use the range of the variable's last value.
     fn mask(&self, module: &mut Module, func: Func, users: &HashMap<Value, Vec<Value>>) {
-        let Some((value, (low, high))) = self.last else {
+        let Some((value, (low, high), exit)) = self.last else {
             return;
         };
         let size = high - low + 1;
@@ -218,18 +188,12 @@ impl Counted {
         let blocks = &module.func(func).blocks;
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
         let flow = Flow::new(module, func, |block| index[&block]);
-        let Some(exit) = self.exit(module) else {
-            return;
-        };
-        let is_after = |user: Value| match module.inst(user) {
-            Some(data) if data.block == exit => !module.is_phi(user),
-            Some(data) => flow.dominates(index[&exit], index[&data.block]),
+        let is_after = |user: &Value| match module.inst(*user) {
+            Some(data) => !module.is_phi(*user) && flow.dominates(index[&exit], index[&data.block]),
             None => false,
         };
-        let all: Vec<Value> = (users.get(&value).into_iter().flatten())
-            .copied()
-            .filter(|&user| is_after(user) && !module.is_phi(user))
-            .collect();
+        let users = users.get(&value).into_iter().flatten().copied();
+        let all: Vec<Value> = users.filter(is_after).collect();
         if all.is_empty() {
             return;
         }
@@ -241,13 +205,8 @@ impl Counted {
             rhs: rest,
             flags: Flags::default(),
         };
-        let at = |insts: &[Value], module: &Module| {
-            insts
-                .iter()
-                .take_while(|&&inst| module.is_phi(inst))
-                .count()
-        };
-        let place = at(&module.block(exit).insts, module);
+        let insts = module.block(exit).insts.iter();
+        let place = insts.take_while(|&&inst| module.is_phi(inst)).count();
         let rest = module.push_inst(exit, ty, rest, None);
         let whole = InstKind::Bin {
             op: BinOp::Or,
@@ -265,16 +224,6 @@ impl Counted {
                     }
                 });
             }
-        }
-    }
-
-    /// Returns the block behind the loop.
-    fn exit(&self, module: &Module) -> Option<Block> {
-        match module.inst(module.terminator(self.latch)?)?.kind {
-            InstKind::CondBr {
-                then, otherwise, ..
-            } => Some(if self.continues { otherwise } else { then }),
-            _ => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::flow::Flow;
 use crate::inst::{BinOp, Flags, InstKind, IntPred};
 use crate::module::Module;
+use crate::types::Type;
 use crate::value::{Block, Const, Func, Value};
 
 /// Lets loops over slices end by the number of their iterations.
@@ -119,40 +120,9 @@ impl Latch {
             Count::Value(count) => count,
             Count::Number(count) => module.const_int(int, count.into()),
         };
-        let next = counter.unwrap_or_else(|| {
-            let (zero, one) = (module.const_int(int, 0), module.const_int(int, 1));
-            let counter = module.push_inst(self.header, int, InstKind::Phi(Vec::new()), None);
-            module.block_mut(self.header).insts.rotate_right(1);
-            let flags = Flags {
-                nuw: true,
-                nsw: true,
-                ..Flags::default()
-            };
-            let sum = InstKind::Bin {
-                op: BinOp::Add,
-                lhs: counter,
-                rhs: one,
-                flags,
-            };
-            let next = module.insert_at_end(self.block, int, sum);
-            if let Some(data) = module.inst_mut(counter) {
-                data.kind = InstKind::Phi(vec![(zero, self.before), (next, self.block)]);
-            }
-            next
-        });
-        let compared = InstKind::ICmp {
-            pred: self.pred,
-            lhs: next,
-            rhs: count,
-        };
-        let truth = module.types.int(1);
-        let ends = module.insert_at_end(self.block, truth, compared);
-        let terminator = module.terminator(self.block);
-        if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst))
-            && let InstKind::CondBr { cond, .. } = &mut data.kind
-        {
-            *cond = ends;
-        }
+        let next = counter
+            .unwrap_or_else(|| add_counter(module, int, self.header, self.block, &[self.before]));
+        end_by(module, self.block, self.pred, next, count);
     }
 
     /// Returns the number of iterations so far, with this one, if the loop counts them already.
@@ -183,6 +153,50 @@ impl Latch {
             let wide = module.types.int_bits(module.ty(phi)) == Some(64);
             (is_zero && counts && wide).then_some(next)
         })
+    }
+}
+
+/// Adds a counter of the iterations of a loop. Returns the number so far, with this one. `before` are
+/// the blocks before the loop.
+pub(super) fn add_counter(
+    module: &mut Module,
+    ty: Type,
+    header: Block,
+    latch: Block,
+    before: &[Block],
+) -> Value {
+    let (zero, one) = (module.const_int(ty, 0), module.const_int(ty, 1));
+    let counter = module.push_inst(header, ty, InstKind::Phi(Vec::new()), None);
+    module.block_mut(header).insts.rotate_right(1);
+    let flags = Flags {
+        nuw: true,
+        nsw: true,
+        ..Flags::default()
+    };
+    let sum = InstKind::Bin {
+        op: BinOp::Add,
+        lhs: counter,
+        rhs: one,
+        flags,
+    };
+    let next = module.insert_at_end(latch, ty, sum);
+    let start = before.iter().map(|&block| (zero, block));
+    let incoming = start.chain([(next, latch)]).collect();
+    if let Some(data) = module.inst_mut(counter) {
+        data.kind = InstKind::Phi(incoming);
+    }
+    next
+}
+
+/// Replaces the condition at the end of a block by a comparison.
+pub(super) fn end_by(module: &mut Module, block: Block, pred: IntPred, lhs: Value, rhs: Value) {
+    let truth = module.types.int(1);
+    let compared = module.insert_at_end(block, truth, InstKind::ICmp { pred, lhs, rhs });
+    let terminator = module.terminator(block);
+    if let Some(data) = terminator.and_then(|inst| module.inst_mut(inst))
+        && let InstKind::CondBr { cond, .. } = &mut data.kind
+    {
+        *cond = compared;
     }
 }
 

@@ -231,21 +231,10 @@ impl Change {
                 }
             });
             let ty = module.ty(self.old);
+            let insts = module.block(self.to).insts.iter();
+            let place = insts.take_while(|&&inst| module.is_phi(inst)).count();
             let new = module.push_inst(self.to, ty, kind, loc);
-            let is_phi = |module: &Module, inst: Value| {
-                matches!(
-                    module.inst(inst).map(|data| &data.kind),
-                    Some(InstKind::Phi(_))
-                )
-            };
-            let mut insts = std::mem::take(&mut module.block_mut(self.to).insts);
-            insts.pop();
-            let place = insts
-                .iter()
-                .take_while(|&&inst| is_phi(module, inst))
-                .count();
-            insts.insert(place, new);
-            module.block_mut(self.to).insts = insts;
+            module.block_mut(self.to).insts[place..].rotate_right(1);
             new
         };
         for (user, from) in self.uses {

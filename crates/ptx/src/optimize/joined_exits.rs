@@ -158,10 +158,7 @@ fn may_wait(it: &Instruction<'_>) -> bool {
 /// Lets the exits of a loop to two blocks meet.
 fn join_one<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>, exits: [Id; 2]) {
     let register = graph.register(Type::Pred, names);
-    let guard = Guard {
-        register,
-        negated: false,
-    };
+    let guard = Guard::new(register);
     let [first, second] = exits;
     let block = |body, end| Block {
         label: names.label(),

@@ -438,8 +438,7 @@ fn version_one<'a>(
     let mut next = copy.header;
     let mut tests = Vec::new();
     if !found.strides.is_empty() {
-        let (body, whole) = same_count(graph, names, &found.strides);
-        tests.push((body, whole));
+        tests.push(same_count(graph, names, &found.strides));
     }
     let mut body = Vec::new();
     let one = graph.emit(names, &mut body, Type::B32, "mov", &["b32"], [number(1)]);

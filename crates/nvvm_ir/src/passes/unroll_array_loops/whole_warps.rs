@@ -180,12 +180,12 @@ impl Separated {
             .collect();
         counted.copy_whole(module, &blocks, others, &mut values);
         Builder::at(module, others, None).br(blocks[&counted.header]);
-        rename_incoming(module, blocks[&counted.header], before, others);
+        module.replace_incoming(blocks[&counted.header], before, others);
         for (from, to) in exits {
             let end = module.add_block(func, "copied");
             let from_copy = blocks[&from];
             add_incoming(module, to, from, from_copy, &values);
-            rename_incoming(module, to, from_copy, end);
+            module.replace_incoming(to, from_copy, end);
             module.replace_successor(from_copy, to, end);
             for &(array, copy, bytes, word) in &pairs {
                 copy_words(module, end, (copy, array), bytes, word);
@@ -201,7 +201,7 @@ impl Separated {
             builder.cond_br(is_whole, counted.header, others);
         }
         module.replace_successor(before, counted.header, whole);
-        rename_incoming(module, counted.header, before, whole);
+        module.replace_incoming(counted.header, before, whole);
         let numbers = counted.numbers(module, &masks);
         counted.fold(module, &numbers);
         for &block in &counted.body {
@@ -301,17 +301,6 @@ pub(super) fn rename(
     }
 }
 
-/// Replaces a predecessor in the phis of a block.
-fn rename_incoming(module: &mut Module, block: Block, old: Block, new: Block) {
-    for inst in module.block(block).insts.clone() {
-        let Some(InstKind::Phi(incoming)) = module.inst_mut(inst).map(|data| &mut data.kind) else {
-            break;
-        };
-        let from_old = incoming.iter_mut().filter(|(_, from)| *from == old);
-        from_old.for_each(|(_, from)| *from = new);
-    }
-}
-
 /// Appends a copy of an array to a block.
 fn copy_words(
     module: &mut Module,
@@ -322,11 +311,7 @@ fn copy_words(
 ) {
     let access = MemAccess {
         align: word,
-        volatile: false,
-        atomic: None,
-        invariant: false,
-        range: None,
-        nonnull: false,
+        ..MemAccess::default()
     };
     let (byte, ty) = (module.types.int(8), module.types.int(8 * word as u32));
     let index = module.types.int(64);
