@@ -265,7 +265,8 @@ impl Condition {
     fn add_unmet(&self, place: usize, values: &[u64], unmet: &mut Vec<String>) {
         let step = &self.steps[place];
         let [first, second, _] = step.operands.map(usize::from);
-        let limit = values[second];
+        // Not all operands are steps.
+        let limit = values.get(second).copied().unwrap_or(0);
         match step.kind {
             Kind::And => {
                 for operand in [first, second].into_iter().filter(|&it| values[it] == 0) {
@@ -940,6 +941,9 @@ mod tests {
         assert_eq!(Condition::decode(&bytes, &[]), None);
         assert_eq!(Condition::decode(&bytes[..bytes.len() - 1], &[16]), None);
         assert_eq!(Condition::decode(&[], &[16]), None);
+        // The byte of a parameter is not a step.
+        let byte = Condition::decode(&[0, 64, 0, 0, 200, 0, 0, 0], &[256]).unwrap();
+        assert_eq!(byte.unmet(&SIZES_OF_LAUNCH, |_, _, _| 7).len(), 1);
         for place in 0..bytes.len() {
             for bit in 0..8 {
                 let mut other = bytes.clone();
