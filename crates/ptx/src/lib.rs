@@ -21,6 +21,7 @@ mod ast;
 mod bfi_workaround;
 mod condition;
 mod dead;
+mod declarations;
 mod frames;
 mod hash;
 mod inline_panics;
@@ -52,6 +53,7 @@ pub use condition::{
 pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 
+use declarations::join_declarations;
 use inline_panics::inline_panics;
 pub use join::join;
 pub use locs::{LocKey, each_loc};
@@ -166,6 +168,7 @@ pub fn finish(
         inline_panics(&mut module, &names);
         optimize::set_registers(&mut module, &budgets);
         remove_dead(&mut module, keep);
+        join_declarations(&mut module);
     }
     hide_recursion(&mut module);
     declare_functions(&mut module);
