@@ -114,7 +114,7 @@ pub use cuda_std_macros::{AnyBits, address_space, constant, kernel, ptx};
 pub use float::{FloatExt, GpuFloat};
 pub use matrix_view::MatrixView;
 pub use per_block::{PerBlock, PerThreadChunk, PerWarp};
-pub use per_row::{PerColumn, PerRow};
+pub use per_row::{PerBlockRow, PerColumn, PerRow, PerWarpRow};
 pub use per_thread::PerThread;
 pub use per_thread_2d::{PerThread2d, PerTile};
 pub use per_thread_3d::PerThread3d;

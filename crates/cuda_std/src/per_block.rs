@@ -104,15 +104,10 @@ impl<T, const N: usize> PerBlock<'_, T, N> {
     pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
         const { assert!(N > 0, "pieces have at least one element") };
         let (length, pointer) = (self.length, self.pointer);
-        thread::block_chunks(length.div_ceil(N)).map(move |piece| {
-            let start = piece * N;
-            Piece {
-                start,
-                length: N.min(length - start),
-                pointer,
-                elements: PhantomData,
-            }
-        })
+        let first = thread::index_in_block() as usize;
+        let step = thread::threads_in_block() as usize;
+        thread::block_chunks(length.div_ceil(N))
+            .map(move |piece| Piece::new(pointer, length, piece, first, step))
     }
 
     /// Calls `f` with the index and a reference for each of this thread's elements of all chunks.
@@ -204,16 +199,33 @@ impl<const N: usize> Iterator for Own<N> {
     }
 }
 
-/// A chunk of a [`PerBlock`] that belongs to this thread's block: `N` elements, or fewer at the
-/// end.
+/// A chunk of a [`PerBlock`] or [`PerWarp`] that belongs to this thread's block or warp: `N` elements,
+/// or fewer at the end.
 pub struct Piece<'a, T, const N: usize = 1> {
     start: usize,
     length: usize,
+    /// This thread's first place in the chunk, and the step from one to the next.
+    first: usize,
+    step: usize,
     pointer: NonNull<T>,
     elements: PhantomData<&'a mut [T]>,
 }
 
 impl<'a, T, const N: usize> Piece<'a, T, N> {
+    /// Creates the chunk of that number, of an output of `length` elements at `pointer`.
+    #[inline(always)]
+    fn new(pointer: NonNull<T>, length: usize, piece: usize, first: usize, step: usize) -> Self {
+        let start = piece * N;
+        Piece {
+            start,
+            length: N.min(length - start),
+            first,
+            step,
+            pointer,
+            elements: PhantomData,
+        }
+    }
+
     /// Returns the index of the chunk's first element.
     #[inline(always)]
     #[must_use]
@@ -236,70 +248,78 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
     }
 
     /// Calls `f` with the index and a reference for each of this thread's elements. Indices count
-    /// from the start of the [`PerBlock`].
+    /// from the start of the whole output; [`Piece::start`] is the first of this chunk.
     #[inline(always)]
     pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
         // Iterate over a full chunk, and skip what is past the end: if the block's size is
         // constant, so is the trip count.
         let (start, length, pointer) = (self.start, self.length, self.pointer);
-        thread::each_below::<N>(
-            thread::index_in_block() as usize,
-            thread::threads_in_block() as usize,
-            |i| {
-                let i = thread::bounded::<N>(i);
-                let index = start + i;
-                if i < length {
-                    // SAFETY: in bounds, and exclusive to this thread: block indices are unique in
-                    // the grid, and thread indices in the block.
-                    f(index, unsafe { pointer.add(index).as_mut() });
-                }
-            },
-        );
+        thread::each_below::<N>(self.first, self.step, |i| {
+            let i = thread::bounded::<N>(i);
+            let index = start + i;
+            if i < length {
+                // SAFETY: in bounds, and exclusive to this thread: indices of blocks and warps are
+                // unique in the grid, and those of threads and lanes in their block or warp.
+                f(index, unsafe { pointer.add(index).as_mut() });
+            }
+        });
     }
 
     /// Returns an iterator over these elements: like [`Piece::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
-        let piece: Piece<'_, T, N> = Piece { ..*self };
-        piece.into_own()
-    }
-
-    #[inline(always)]
-    fn into_own(self) -> impl Iterator<Item = (usize, &'a mut T)> {
-        let Piece {
-            start,
-            length,
-            pointer,
-            ..
-        } = self;
-        thread::block_stride(length).map(move |i| {
-            // SAFETY: in bounds, and exclusive to this thread: block indices are unique in the
-            // grid, and thread indices in the block.
+        let (start, pointer) = (self.start, self.pointer);
+        let places = Strided {
+            next: self.first as u64,
+            step: self.step as u64,
+            len: thread::below_2_63(self.length),
+        };
+        places.map(move |i| {
+            // SAFETY: in bounds, and exclusive to this thread: indices of blocks and warps are
+            // unique in the grid, and those of threads and lanes in their block or warp.
             (start + i, unsafe { pointer.add(start + i).as_mut() })
         })
     }
+}
+
+/// Returns the indices of the warp's parts among `parts`, and this lane's places in a part of `len`
+/// elements.
+#[inline(always)]
+pub(crate) fn warp_strides(parts: usize, len: usize) -> (Strided, Strided) {
+    let warp = group::warp();
+    let warps = u64::from(warp.count());
+    let parts = Strided {
+        next: thread::block_index() * warps + u64::from(warp.number()),
+        step: thread::blocks_in_grid() * warps,
+        len: thread::below_2_63(parts),
+    };
+    let lanes = Strided {
+        next: warp.rank().into(),
+        // The last warp of a block may have fewer than 32 lanes.
+        step: warp.size().into(),
+        len: thread::below_2_63(len),
+    };
+    (parts, lanes)
 }
 
 impl<T, const N: usize> PerWarp<'_, T, N> {
     /// Returns the indices of the warp's chunks, and this lane's indices in a chunk. All lanes of a
     /// warp get the same chunks.
     #[inline(always)]
-    fn strides(&mut self) -> (Strided, Strided) {
+    fn strides(&self) -> (Strided, Strided) {
         const { assert!(N > 0, "pieces have at least one element") };
-        let warp = group::warp();
-        let warps = u64::from(warp.count());
-        let pieces = Strided {
-            next: thread::block_index() * warps + u64::from(warp.number()),
-            step: thread::blocks_in_grid() * warps,
-            len: thread::below_2_63(self.length.div_ceil(N)),
-        };
-        let lanes = Strided {
-            next: warp.rank().into(),
-            // The last warp of a block may have fewer than 32 lanes.
-            step: warp.size().into(),
-            len: thread::below_2_63(N),
-        };
-        (pieces, lanes)
+        warp_strides(self.length.div_ceil(N), N)
+    }
+
+    /// Returns an iterator over the warp's chunks. A [`Piece`] gives access to this lane's elements
+    /// of the chunk. All lanes of a warp get the same chunks, so the loop's body may contain the
+    /// warp's reductions and shuffles.
+    #[inline(always)]
+    pub fn pieces(&mut self) -> impl Iterator<Item = Piece<'_, T, N>> {
+        let (length, pointer) = (self.length, self.pointer);
+        let (pieces, lanes) = self.strides();
+        let (first, step) = (lanes.next as usize, lanes.step as usize);
+        pieces.map(move |piece| Piece::new(pointer, length, piece, first, step))
     }
 
     /// Calls `f` with the index and a reference for each of this lane's elements of the warp's

@@ -1,5 +1,6 @@
-//! Output in which each thread owns whole rows ([`PerRow`]) or columns ([`PerColumn`]) of a matrix:
-//! for results, or scratch memory, whose size per thread is known only on the host.
+//! Output in which each thread owns whole rows ([`PerRow`]) or columns ([`PerColumn`]) of a matrix, or
+//! each block ([`PerBlockRow`]) or warp ([`PerWarpRow`]) whole rows: for results, or scratch memory,
+//! whose size is known only on the host.
 //!
 //! ```
 //! use cuda_std::PerColumn;
@@ -28,8 +29,9 @@ use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 use core::ptr::NonNull;
 
+use crate::per_block::warp_strides;
 use crate::per_thread_2d::{matrix, same_layout};
-use crate::thread;
+use crate::thread::{self, Strided};
 
 /// A row-major matrix in device memory, partitioned among the threads of the grid by rows: thread
 /// `i` of `n` owns the rows `i`, `i + n` and so on, for grids of any shape.
@@ -53,9 +55,55 @@ pub struct PerColumn<'k, T> {
     elements: PhantomData<(*mut T, &'k mut ())>,
 }
 
-same_layout!(PerRow<'static, u8> PerColumn<'static, u8>; rows);
+/// A row-major matrix in device memory, partitioned among the blocks of the grid by rows: block `b`
+/// of `m` owns the rows `b`, `b + m` and so on; in each of them, thread `i` of `n` owns the elements
+/// `i`, `i + n` and so on. For rows of constant length, see [`PerBlock`](crate::PerBlock).
+///
+/// ```
+/// use cuda_std::{PerBlockRow, group};
+/// use cuda_std::prelude::*;
+///
+/// /// Divides each row by its sum.
+/// #[kernel(block_size(256))]
+/// pub fn normalize(mut matrix: PerBlockRow<f32>) {
+///     for mut row in matrix.rows() {
+///         let mine: f32 = row.own().map(|(_, x)| *x).sum();
+///         let sum = group::block().reduce(mine, |a, b| a + b);
+///         row.each(|_, x| *x /= sum);
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[repr(C)]
+pub struct PerBlockRow<'k, T> {
+    pointer: NonNull<T>,
+    length: usize,
+    width: usize,
+    height: usize,
+    elements: PhantomData<(*mut T, &'k mut ())>,
+}
+
+/// A row-major matrix in device memory, partitioned among the warps of the grid by rows: like
+/// [`PerBlockRow`], with warps and lanes instead of blocks and threads. If a block's size is not a
+/// multiple of 32, its last, partial warp counts as a warp. For rows of constant length, see
+/// [`PerWarp`](crate::PerWarp).
+#[repr(C)]
+pub struct PerWarpRow<'k, T> {
+    pointer: NonNull<T>,
+    length: usize,
+    width: usize,
+    height: usize,
+    elements: PhantomData<(*mut T, &'k mut ())>,
+}
+
+same_layout!(
+    PerRow<'static, u8> PerColumn<'static, u8> PerBlockRow<'static, u8> PerWarpRow<'static, u8>;
+    rows
+);
 matrix!(OutputRows PerRow [] []);
 matrix!(OutputRows PerColumn [] []);
+matrix!(OutputRows PerBlockRow [] []);
+matrix!(OutputRows PerWarpRow [] []);
 
 impl<T> PerRow<'_, T> {
     /// Calls `f` with the index and the elements of each of this thread's rows. The last row may be
@@ -113,6 +161,107 @@ impl<T> PerColumn<'_, T> {
                 elements: PhantomData,
             };
             (x, column)
+        })
+    }
+}
+
+/// Implements the outputs whose rows belong to teams of threads. `$strides` returns the indices of
+/// the team's rows among a number of rows, and this thread's places in a row of some length.
+macro_rules! team_rows {
+    ($name:ident $team:literal $strides:expr) => {
+        impl<T> $name<'_, T> {
+            #[doc = concat!("Returns an iterator over the ", $team, "'s rows. A [`TeamRow`] gives \
+                access to this thread's elements of the row. All threads of a ", $team, " get the \
+                same rows, so the loop's body may contain the ", $team, "'s barriers and \
+                reductions.")]
+            #[inline(always)]
+            pub fn rows(&mut self) -> impl Iterator<Item = TeamRow<'_, T>> {
+                let (pointer, length, width) = (self.pointer, self.length, self.width);
+                let (rows, places) = $strides(self.height, width);
+                rows.map(move |y| {
+                    let start = y * width;
+                    TeamRow {
+                        pointer,
+                        y,
+                        start,
+                        places: Strided {
+                            // The last row may be partial.
+                            len: places.len.min(thread::below_2_63(length - start)),
+                            ..places
+                        },
+                        elements: PhantomData,
+                    }
+                })
+            }
+
+            /// Calls `f` with (column, row) and a reference for each of this thread's elements.
+            #[inline(always)]
+            pub fn each(&mut self, mut f: impl FnMut((usize, usize), &mut T)) {
+                for mut row in self.rows() {
+                    let y = row.y();
+                    row.each(|x, to| f((x, y), to));
+                }
+            }
+        }
+    };
+}
+team_rows!(PerBlockRow "block" |height, width| {
+    (thread::block_chunks(height), thread::block_stride(width))
+});
+team_rows!(PerWarpRow "warp" warp_strides);
+
+/// A row of a [`PerBlockRow`] or [`PerWarpRow`], which belongs to this thread's block or warp.
+pub struct TeamRow<'a, T> {
+    /// The first element of the matrix.
+    pointer: NonNull<T>,
+    y: usize,
+    /// The index of the row's first element.
+    start: usize,
+    /// This thread's places in the row.
+    places: Strided,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<T> TeamRow<'_, T> {
+    /// Returns the row's index in the matrix.
+    #[inline(always)]
+    #[must_use]
+    pub fn y(&self) -> usize {
+        self.y
+    }
+
+    /// Returns the number of elements, of all threads together: the width of the matrix, or less if
+    /// this is the last row.
+    #[inline(always)]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len as usize
+    }
+
+    /// Returns whether the row has no elements.
+    #[inline(always)]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.places.len == 0
+    }
+
+    /// Calls `f` with the column and a reference for each of this thread's elements.
+    #[inline(always)]
+    pub fn each(&mut self, mut f: impl FnMut(usize, &mut T)) {
+        for (x, to) in self.own() {
+            f(x, to);
+        }
+    }
+
+    /// Returns an iterator over this thread's elements, each with its column: like
+    /// [`TeamRow::each`], for loops that exit early.
+    #[inline(always)]
+    pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
+        let (pointer, start) = (self.pointer, self.start);
+        self.places.clone().map(move |x| {
+            // SAFETY: in bounds, and exclusive to this thread: indices of blocks and warps are
+            // unique in the grid, and those of threads and lanes in their block or warp.
+            (x, unsafe { pointer.add(start + x).as_mut() })
         })
     }
 }

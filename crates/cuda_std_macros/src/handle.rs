@@ -437,7 +437,7 @@ pub fn argument_type(ty: &Type) -> TokenStream {
 }
 
 /// Types whose lifetime kernels usually elide, which a bound cannot.
-const HANDLES: [&str; 9] = [
+const HANDLES: [&str; 11] = [
     "PerThread",
     "PerThread2d",
     "PerThread3d",
@@ -446,6 +446,8 @@ const HANDLES: [&str; 9] = [
     "PerWarp",
     "PerRow",
     "PerColumn",
+    "PerBlockRow",
+    "PerWarpRow",
     "PerTile",
 ];
 

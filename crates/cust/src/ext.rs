@@ -83,7 +83,7 @@ pub trait SliceExt<T: DeviceCopy>: AsRef<[T]> {
     }
 
     /// Views the elements as rows of `width` elements, for a kernel parameter of type
-    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
+    /// `PerThread2d`, `PerTile`, `PerRow`, `PerColumn`, `PerBlockRow` or `PerWarpRow`.
     ///
     /// The launch copies the elements to the device and back. The last row may be shorter. A width
     /// above the number of elements is clamped to that number.

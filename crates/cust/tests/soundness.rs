@@ -1027,6 +1027,7 @@ fn types_go_to_other_threads_as_the_table_says() {
         false false: cuda_std::thread::UniqueIndex, PerThread<u32>, cuda_std::PerBlock<u32>,
             cuda_std::PerTile<u32, 2, 2>, cuda_std::PerThread2d<u32>, cuda_std::PerThread3d<u32>,
             cuda_std::PerRow<u32>, cuda_std::PerColumn<u32>, cuda_std::PerThreadChunk<u32, 2>,
+            cuda_std::PerBlockRow<u32>, cuda_std::PerWarpRow<u32>,
             cuda_std::shared::Shared<cuda_std::shared::Array<u32, 2>>,
             cuda_std::shared::Reading<cuda_std::shared::Array<u32, 2>>,
             cuda_std::texture::Texture<u32, 1>, cuda_std::texture::Surface<u32, 1>,

@@ -28,6 +28,7 @@ pub fn trials() -> Vec<Trial> {
         trial(Arch::Sm75, "output::per_block", per_block),
         trial(Arch::Sm75, "output::per_warp", per_warp),
         trial(Arch::Sm75, "output::per_row", rows_and_columns),
+        trial(Arch::Sm75, "output::team_rows", team_rows),
         trial(Arch::Sm75, "output::per_thread_2d", matrices),
         trial(Arch::Sm75, "output::per_thread_3d", volumes),
         trial(Arch::Sm75, "output::per_thread_3d_zipped", zipped_volumes),
@@ -185,7 +186,8 @@ fn per_warp(session: &Session, module: &Module) -> Result<(), Failed> {
                 expected.clone(),
                 "each warp's pieces",
             )?;
-            expect(all.as_host_vec()?, expected, "each warp's pieces by `each`")?;
+            let twice = expected.iter().map(|owner| owner | 1 << 63).collect();
+            expect(all.as_host_vec()?, twice, "each warp's pieces, twice")?;
         }
     }
     Ok(())
@@ -227,6 +229,64 @@ fn rows_and_columns(session: &Session, module: &Module) -> Result<(), Failed> {
                 in_columns,
                 "each thread's columns",
             )?;
+        }
+    }
+    Ok(())
+}
+
+fn team_rows(session: &Session, module: &Module) -> Result<(), Failed> {
+    let stream = &session.stream;
+    for shape in SHAPES {
+        let (blocks, threads) = shape;
+        let (all_blocks, in_block) = count(shape);
+        let in_warps = in_block.div_ceil(32);
+        for (len, width) in [
+            (0, 4),
+            (1, 1),
+            (7 * 9, 9),
+            (205, 100),
+            (3, 64),
+            (70, 5),
+            (10, 0),
+        ] {
+            let buffers = [(); 4].map(|()| DeviceBuffer::<u64>::zeroed(len));
+            let [of_blocks, of_warps, by_each, warps_by_each] = buffers;
+            let (of_blocks, of_warps) = (of_blocks?, of_warps?);
+            let (by_each, warps_by_each) = (by_each?, warps_by_each?);
+            // SAFETY: the kernel's parameters are outputs of as many elements.
+            unsafe {
+                launch!(module.out_team_rows<<<blocks, threads, 0, stream>>>(
+                    rows(&of_blocks, width), rows(&of_warps, width),
+                    rows(&by_each, width), rows(&warps_by_each, width)
+                ))?;
+            }
+            stream.synchronize()?;
+            // The column, the row, the row's length, and the owners of each element.
+            let elements = (0..len).map(|i| match width {
+                0 => [0; 4],
+                _ => {
+                    let (x, y) = (i % width, i / width);
+                    let length = width.min(len - y * width) as u64;
+                    let (x, y) = (x as u64, y as u64);
+                    let warp = y % (all_blocks * in_warps);
+                    let first = warp % in_warps * 32;
+                    let lane = first + x % (in_block - first).min(32);
+                    let owners = [(y % all_blocks) << 16 | x % in_block, warp << 16 | lane];
+                    [x << 56 | y << 48, length << 32, owners[0], owners[1]]
+                }
+            });
+            let elements: Vec<_> = elements.collect();
+            for (buffer, length, owner, what) in [
+                (of_blocks, true, 2, "each block's rows"),
+                (of_warps, true, 3, "each warp's rows"),
+                (by_each, false, 2, "each block's rows by `each`"),
+                (warps_by_each, false, 3, "each warp's rows by `each`"),
+            ] {
+                let expected = (elements.iter())
+                    .map(|e| e[0] | e[owner] | if length { e[1] } else { 0 })
+                    .collect();
+                expect(buffer.as_host_vec()?, expected, what)?;
+            }
         }
     }
     Ok(())

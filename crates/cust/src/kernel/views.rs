@@ -11,7 +11,7 @@ use crate::memory::{DeviceBuffer, DeviceCopy, DeviceSliceMut};
 
 impl<T: DeviceCopy> DeviceBuffer<T> {
     /// Views all elements as rows of `width` elements, for a kernel parameter of type
-    /// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`.
+    /// `PerThread2d`, `PerTile`, `PerRow`, `PerColumn`, `PerBlockRow` or `PerWarpRow`.
     ///
     /// The last row may be shorter. A width above the number of elements is clamped to that number.
     pub fn rows_mut(&mut self, width: usize) -> RowsMut<'_, T> {
@@ -35,7 +35,8 @@ const MOST_COLUMNS: u64 = 1 << 40;
 const MOST_ROWS: u64 = 1 << 62;
 
 /// Elements in device memory viewed as the rows of a matrix, for a kernel parameter of type
-/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by `rows_mut` of a buffer.
+/// `PerThread2d`, `PerTile`, `PerRow`, `PerColumn`, `PerBlockRow` or `PerWarpRow`. Returned by
+/// `rows_mut` of a buffer.
 pub struct RowsMut<'a, T: DeviceCopy> {
     elements: DeviceSliceMut<'a, T>,
     width: usize,
@@ -117,7 +118,7 @@ fn volume_sizes(length: u64, width: usize, height: usize) -> [u64; 3] {
 }
 
 /// Elements in host memory viewed as the rows of a matrix, for a kernel parameter of type
-/// `PerThread2d`, `PerTile`, `PerRow` or `PerColumn`. Returned by
+/// `PerThread2d`, `PerTile`, `PerRow`, `PerColumn`, `PerBlockRow` or `PerWarpRow`. Returned by
 /// [`SliceExt::rows_mut`](crate::ext::SliceExt::rows_mut).
 pub type HostRowsMut<'a, T> = HostShapeMut<'a, T, 2>;
 

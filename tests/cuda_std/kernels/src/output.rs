@@ -6,7 +6,8 @@ use cuda_std::prelude::*;
 use cuda_std::shared::{Array, Dynamic, Shared, Tile};
 use cuda_std::thread::UniqueIndex;
 use cuda_std::{
-    PerBlock, PerColumn, PerRow, PerThread2d, PerThread3d, PerThreadChunk, PerTile, PerWarp,
+    PerBlock, PerBlockRow, PerColumn, PerRow, PerThread2d, PerThread3d, PerThreadChunk, PerTile,
+    PerWarp, PerWarpRow,
 };
 
 /// Adds its index and the thread's number to each element, so an element with two owners or none is
@@ -72,7 +73,43 @@ pub fn out_per_warp(mut to: PerWarp<u64>, mut pieces: PerWarp<u64, 40>, mut all:
     for (i, to) in pieces.own() {
         *to += (i as u64) << 32 | me;
     }
-    all.each(|i, to| *to += (i as u64) << 32 | me);
+    for mut piece in all.pieces() {
+        let (start, len) = (piece.start(), piece.len());
+        piece.each(|i, to| *to += (i as u64) << 32 | me);
+        for (i, to) in piece.own() {
+            *to += u64::from((start..start + len).contains(&i)) << 63;
+        }
+    }
+}
+
+/// The same for rows whose length is known at run time, of blocks and of warps.
+#[kernel]
+pub fn out_team_rows(
+    mut blocks: PerBlockRow<u64>,
+    mut warps: PerWarpRow<u64>,
+    mut by_each: PerBlockRow<u64>,
+    mut of_warps: PerWarpRow<u64>,
+) {
+    let in_warps = thread::threads_in_block().div_ceil(32);
+    let warp = thread::block_index() * u64::from(in_warps) + u64::from(thread::warp_id());
+    let of_block = thread::block_index() << 16 | u64::from(thread::index_in_block());
+    let of_warp = warp << 16 | u64::from(thread::index_in_block());
+    for mut row in blocks.rows() {
+        thread::sync_threads();
+        let (y, len) = (row.y() as u64, row.len() as u64);
+        for (x, to) in row.own() {
+            *to += (x as u64) << 56 | y << 48 | len << 32;
+        }
+        row.each(|_, to| *to += of_block);
+    }
+    for mut row in warps.rows() {
+        cuda_std::group::warp().sync();
+        let (y, len) = (row.y() as u64, row.len() as u64);
+        row.each(|x, to| *to += (x as u64) << 56 | y << 48 | len << 32);
+        row.own().for_each(|(_, to)| *to += of_warp);
+    }
+    by_each.each(|(x, y), to| *to += (x as u64) << 56 | (y as u64) << 48 | of_block);
+    of_warps.each(|(x, y), to| *to += (x as u64) << 56 | (y as u64) << 48 | of_warp);
 }
 
 /// The same for rows and columns of a matrix.
