@@ -14,6 +14,7 @@ mod convert;
 mod coordinates;
 mod count_down;
 mod counts;
+mod deferred;
 mod divisions;
 mod duplicates;
 mod early_loads;
@@ -417,7 +418,8 @@ fn optimize_function<'a>(
             + before_barriers::keep(&mut graph)
             + count_down::count(&mut graph, names)
             + panics::merge(&mut graph, names)
-            + joined_exits::join(&mut graph, names, &slow);
+            + joined_exits::join(&mut graph, names, &slow)
+            + deferred::defer(&mut graph, names);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()
