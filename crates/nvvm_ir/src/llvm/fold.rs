@@ -15,8 +15,8 @@ enum Known {
     Value(Value),
 }
 
-/// Returns the number that an instruction of a block computes if the block's phis have the values in
-/// `phis`.
+/// Returns the number that an instruction of a block computes if the block's phis have the values
+/// in `phis`.
 pub(super) fn folded(
     module: &Module,
     block: Block,

@@ -19,8 +19,8 @@ const INSTS: usize = 12;
 /// Nests loops that test in each iteration whether an inner iterator has another element.
 ///
 /// `for (x, y) in (0..h).flat_map(|y| (0..w).map(move |x| (x, y)))` is one loop, whose header tests
-/// whether there is an inner iterator with an element. If not, the next inner iterator is taken from
-/// the outer one. In the first iteration there is none, so the way into the loop can skip the test.
+/// whether there is an inner iterator with an element. If not, the next inner iterator is taken
+/// from the outer one. In the first iteration there is none, so the way into the loop can skip the test.
 /// The blocks that take the next inner iterator are then the header of an outer loop.
 ///
 /// No block is copied but the header. The variables of the header are in memory afterwards.
@@ -221,8 +221,8 @@ fn reach(
     seen
 }
 
-/// Returns whether blocks that are entered at one of them form nested loops, each of which is entered
-/// at one block.
+/// Returns whether blocks that are entered at one of them form nested loops, each of which is
+/// entered at one block.
 fn is_reducible(
     body: &BTreeSet<usize>,
     entry: usize,

@@ -18,8 +18,8 @@ const INSTS: u128 = 2048;
 ///
 /// `for (x, y) in a.iter().flatten().zip(b.iter().flatten())` carries the addresses of two rows and
 /// of their ends, which are null at first. LLVM counts the instructions of all iterations, although
-/// few are left if all addresses are known, so it does not unroll such loops. Then the arrays stay in
-/// local memory.
+/// few are left if all addresses are known, so it does not unroll such loops. Then the arrays stay
+/// in local memory.
 pub(super) fn latches_of_walks(module: &Module) -> Vec<(Func, usize)> {
     let mut latches = Vec::new();
     for func in module.funcs() {
