@@ -5,6 +5,10 @@
 //! dialects define: target intrinsics (`llvm.nvvm.…`), which LLVM would replace with newer ones,
 //! become unknown functions, and kernels become ordinary externally visible functions.
 
+mod fold;
+mod nest_loops;
+mod unroll_walks;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::legalize::SOFT_FLOAT;
@@ -44,6 +48,25 @@ impl Exchange {
         Exchange { text, names }
     }
 
+    /// Nests the loops of iterators of iterators, in LLVM's output before it unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn nest_loops(text: &str) -> Result<String, ReadError> {
+        nest_loops::nest_loops(text)
+    }
+
+    /// Requests LLVM to unroll loops that walk over arrays of a thread, in LLVM's output before it
+    /// unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn unroll_walks(text: &str) -> Result<String, ReadError> {
+        let read = read_module(text)?;
+        let latches = unroll_walks::latches_of_walks(&read);
+        Ok(with_loop_property(text, "unroll.full", &read, &latches))
+    }
+
     /// Returns whether [`Exchange::defer_unrolling`] changes the text of a module if a loop calls one
     /// of its functions.
     pub fn may_defer_unrolling(module: &Module) -> bool {
@@ -60,12 +83,8 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn defer_unrolling(text: &str) -> Result<String, ReadError> {
         let read = read_module(text)?;
-        let mut latches: HashMap<&str, HashSet<usize>> = HashMap::new();
-        for (func, latch) in passes::latches_of_calling_loops(&read) {
-            let name = read.func(func).name.as_str();
-            latches.entry(name).or_default().insert(latch);
-        }
-        Ok(with_loops_kept(text, &latches))
+        let latches = passes::latches_of_calling_loops(&read);
+        Ok(with_loop_property(text, "unroll.disable", &read, &latches))
     }
 
     /// Reads LLVM's output. Information that was hidden from LLVM is restored from `module`.
@@ -108,15 +127,28 @@ impl Exchange {
     }
 }
 
-/// Attaches `llvm.loop.unroll.disable` to the branches at the end of blocks, which are given by the
-/// names of functions and the indices of blocks.
-fn with_loops_kept(text: &str, latches: &HashMap<&str, HashSet<usize>>) -> String {
+/// Attaches a property `llvm.loop.…` to the branches at the end of blocks, which are given by their
+/// index in the function.
+fn with_loop_property(
+    text: &str,
+    property: &str,
+    read: &Module,
+    blocks: &[(Func, usize)],
+) -> String {
+    if blocks.is_empty() {
+        return text.to_owned();
+    }
+    let mut latches: HashMap<&str, HashSet<usize>> = HashMap::new();
+    for &(func, latch) in blocks {
+        let name = read.func(func).name.as_str();
+        latches.entry(name).or_default().insert(latch);
+    }
     let number = |line: &str| {
         let digits = line.strip_prefix('!')?.split(' ').next()?;
         digits.parse::<u64>().ok()
     };
     let first = text.lines().filter_map(number).max().map_or(0, |it| it + 1);
-    let mut nodes = vec![format!("!{first} = !{{!\"llvm.loop.unroll.disable\"}}")];
+    let mut nodes = vec![format!("!{first} = !{{!\"llvm.loop.{property}\"}}")];
     let mut kept = String::with_capacity(text.len());
     let mut own = None;
     let (mut block, mut is_empty) = (0, true);
@@ -407,6 +439,69 @@ loop:                                             ; preds = %loop, %start
         assert_eq!(kept(&read), [false, false, true, false, false]);
         passes::resume_unrolling(&mut read);
         assert_eq!(kept(&read), [false; 5]);
+    }
+
+    /// A loop that carries the address of an element of a local array.
+    const WALK: &str = "
+define void @f(ptr %0, i64 %1) {
+  %3 = alloca [16 x float], align 4
+  br label %4
+
+4:                                                ; preds = %4, %2
+  %5 = phi i64 [ 0, %2 ], [ %10, %4 ]
+  %6 = phi ptr [ %3, %2 ], [ %9, %4 ]
+  %7 = load float, ptr %6, align 4
+  store float %7, ptr %0, align 4
+  %8 = getelementptr inbounds nuw i8, ptr %6, i64 4
+  %9 = select i1 true, ptr %8, ptr null
+  %10 = add nuw nsw i64 %5, 1
+  %11 = icmp eq i64 %10, 16
+  br i1 %11, label %12, label %4
+
+12:                                               ; preds = %4
+  ret void
+}
+";
+
+    #[test]
+    fn walks_over_local_arrays_are_unrolled() {
+        let expected = WALK.replace("label %12, label %4", "label %12, label %4, !llvm.loop !1");
+        let nodes = "!0 = !{!\"llvm.loop.unroll.full\"}\n!1 = distinct !{!1, !0}\n";
+        let new = Exchange::unroll_walks(WALK).unwrap();
+        assert_eq!(new, expected + nodes);
+        for (old, new) in [
+            // Not a local array.
+            ("phi ptr [ %3, %2 ]", "phi ptr [ %0, %2 ]"),
+            // The address is not carried, or by another loop.
+            ("load float, ptr %6", "load float, ptr %3"),
+            // The number of iterations is not constant, is too large, or not the one compared.
+            ("%10, 16", "%10, %1"),
+            ("%10, 16", "%10, 65"),
+            ("icmp eq i64 %10, 16", "icmp eq i64 %5, 16"),
+            ("label %12, label %4\n", "label %4, label %12\n"),
+            ("nsw i64 %5, 1", "nsw i64 %5, 3"),
+            // Threads meet in the loop.
+            (
+                "  %10 = add",
+                "  call void asm sideeffect \"bar.sync 0;\", \"~{memory}\"() convergent\n  %10 = add",
+            ),
+            // The program has decided.
+            (
+                "label %12, label %4\n",
+                "label %12, label %4, !llvm.loop !7\n",
+            ),
+        ] {
+            assert!(WALK.contains(old), "{old}");
+            let mut text = WALK.replace(old, new);
+            if new.contains("!7") {
+                text.push_str("\n!7 = distinct !{!7}\n");
+            }
+            let new = Exchange::unroll_walks(&text).unwrap();
+            assert!(
+                !new.contains("!llvm.loop !1") && !new.contains("!llvm.loop !9"),
+                "{new}"
+            );
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::known_items;
 
 /// The cost up to which LLVM inlines a call, in LLVM's units. LLVM's default is 225 for CPUs and
 /// 2,750 for NVIDIA GPUs.
-pub(crate) const LLVM_THRESHOLD: c_int = 500;
+pub(crate) const LLVM_THRESHOLD: c_int = 1000;
 
 /// LLVM's option for the largest frame, in bytes, of a function that is inlined into a recursive
 /// one: each active call has such a frame.

@@ -127,9 +127,14 @@ pub(crate) fn optimize(
     dumper.dump("for_llvm.ll", || exchange.text.clone());
     let inlining = runs.iter().take_while(|run| !run.unrolls).count();
     let defers = inlining > 0 && Exchange::may_defer_unrolling(module);
-    let text = if defers {
-        let text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
-        let text = Exchange::defer_unrolling(&text).map_err(Failure::Read)?;
+    let text = if inlining > 0 {
+        let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
+        dumper.dump("inlined.ll", || text.clone());
+        text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
+        text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
+        if defers {
+            text = Exchange::defer_unrolling(&text).map_err(Failure::Read)?;
+        }
         run(llvm, &text, &runs[inlining..]).map_err(Failure::Llvm)?
     } else {
         run(llvm, &exchange.text, &runs).map_err(Failure::Llvm)?

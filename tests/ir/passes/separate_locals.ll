@@ -171,3 +171,157 @@ chosen.3:
 declare void @takes(ptr)
 
 declare void @together()
+
+; `max_by_key` with a pair as key: the second parts decide if the first ones are equal.
+define i64 @greater(i64 %key, i64 %second, i64 %other, i64 %third) {
+start:
+  %pairs = alloca { [4 x i64] }, align 8
+  %pairs.1 = getelementptr inbounds i8, ptr %pairs, i64 8
+  %b = getelementptr inbounds i8, ptr %pairs, i64 16
+  %b.1 = getelementptr inbounds i8, ptr %pairs, i64 24
+  store i64 %key, ptr %pairs, align 8
+  store i64 %second, ptr %pairs.1, align 8
+  store i64 %other, ptr %b, align 8
+  store i64 %third, ptr %b.1, align 8
+  %equal = icmp eq i64 %key, %other
+  br i1 %equal, label %seconds, label %firsts
+
+firsts:
+  br label %join
+
+seconds:
+  %less = icmp ult i64 %second, %third
+  %selected = select i1 %less, ptr %b, ptr %pairs
+  %twice = shl i64 %second, 1
+  br label %join
+
+join:
+  %number = phi i64 [ %second, %firsts ], [ %twice, %seconds ]
+  %pair = phi ptr [ %b, %firsts ], [ %selected, %seconds ]
+  %part = getelementptr inbounds i8, ptr %pair, i64 8
+  %loaded = load i64, ptr %part, align 8
+  %sum = add i64 %loaded, %number
+  ret i64 %sum
+}
+; CHECK-LABEL: define i64 @greater(i64 %key, i64 %second, i64 %other, i64 %third) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %pairs = alloca { [4 x i64] }, align 8
+; CHECK-NEXT:   %pairs.1 = getelementptr inbounds i8, ptr %pairs, i64 8
+; CHECK-NEXT:   %b = getelementptr inbounds i8, ptr %pairs, i64 16
+; CHECK-NEXT:   %b.1 = getelementptr inbounds i8, ptr %pairs, i64 24
+; CHECK-NEXT:   store i64 %key, ptr %pairs, align 8
+; CHECK-NEXT:   store i64 %second, ptr %pairs.1, align 8
+; CHECK-NEXT:   store i64 %other, ptr %b, align 8
+; CHECK-NEXT:   store i64 %third, ptr %b.1, align 8
+; CHECK-NEXT:   %equal = icmp eq i64 %key, %other
+; CHECK-NEXT:   br i1 %equal, label %seconds, label %firsts
+; CHECK-NEXT: firsts:
+; CHECK-NEXT:   br label %separate
+; CHECK-NEXT: seconds:
+; CHECK-NEXT:   %less = icmp ult i64 %second, %third
+; CHECK-NEXT:   %twice = shl i64 %second, 1
+; CHECK-NEXT:   br i1 %less, label %selected, label %selected.1
+; CHECK-NEXT: join:
+; CHECK-NEXT:   %0 = phi i64 [ %second, %separate ], [ %twice, %separate.1 ], [ %twice, %separate.2 ]
+; CHECK-NEXT:   %1 = phi i64 [ %3, %separate ], [ %5, %separate.1 ], [ %7, %separate.2 ]
+; CHECK-NEXT:   %sum = add i64 %1, %0
+; CHECK-NEXT:   ret i64 %sum
+; CHECK-NEXT: selected:
+; CHECK-NEXT:   br label %separate.1
+; CHECK-NEXT: selected.1:
+; CHECK-NEXT:   br label %separate.2
+; CHECK-NEXT: separate:
+; CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %b, i64 8
+; CHECK-NEXT:   %3 = load i64, ptr %2, align 8
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: separate.1:
+; CHECK-NEXT:   %4 = getelementptr inbounds i8, ptr %b, i64 8
+; CHECK-NEXT:   %5 = load i64, ptr %4, align 8
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: separate.2:
+; CHECK-NEXT:   %6 = getelementptr inbounds i8, ptr %pairs, i64 8
+; CHECK-NEXT:   %7 = load i64, ptr %6, align 8
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: }
+
+; The select has another use, so it remains.
+define ptr @used(i1 %first, i1 %second) {
+start:
+  %pair = alloca { [2 x i64] }, align 8
+  %b = getelementptr inbounds i8, ptr %pair, i64 8
+  br i1 %first, label %left, label %right
+
+left:
+  br label %join
+
+right:
+  %selected = select i1 %second, ptr %pair, ptr %b
+  store i64 1, ptr %selected, align 8
+  br label %join
+
+join:
+  %part = phi ptr [ %b, %left ], [ %selected, %right ]
+  ret ptr %part
+}
+; CHECK-LABEL: define ptr @used(i1 %first, i1 %second) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %pair = alloca { [2 x i64] }, align 8
+; CHECK-NEXT:   %b = getelementptr inbounds i8, ptr %pair, i64 8
+; CHECK-NEXT:   br i1 %first, label %left, label %right
+; CHECK-NEXT: left:
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: right:
+; CHECK-NEXT:   %selected = select i1 %second, ptr %pair, ptr %b
+; CHECK-NEXT:   store i64 1, ptr %selected, align 8
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: join:
+; CHECK-NEXT:   %part = phi ptr [ %b, %left ], [ %selected, %right ]
+; CHECK-NEXT:   ret ptr %part
+; CHECK-NEXT: }
+
+; Two selects on one way remain.
+define i64 @two(i64 %x, i1 %first, i1 %second) {
+start:
+  %pair = alloca { [2 x i64] }, align 8
+  %b = getelementptr inbounds i8, ptr %pair, i64 8
+  store i64 %x, ptr %pair, align 8
+  store i64 %x, ptr %b, align 8
+  br i1 %first, label %left, label %right
+
+left:
+  br label %join
+
+right:
+  %one = select i1 %second, ptr %pair, ptr %b
+  %other = select i1 %second, ptr %b, ptr %pair
+  br label %join
+
+join:
+  %p = phi ptr [ %b, %left ], [ %one, %right ]
+  %q = phi ptr [ %pair, %left ], [ %other, %right ]
+  %a = load i64, ptr %p, align 8
+  %c = load i64, ptr %q, align 8
+  %sum = add i64 %a, %c
+  ret i64 %sum
+}
+; CHECK-LABEL: define i64 @two(i64 %x, i1 %first, i1 %second) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %pair = alloca { [2 x i64] }, align 8
+; CHECK-NEXT:   %b = getelementptr inbounds i8, ptr %pair, i64 8
+; CHECK-NEXT:   store i64 %x, ptr %pair, align 8
+; CHECK-NEXT:   store i64 %x, ptr %b, align 8
+; CHECK-NEXT:   br i1 %first, label %left, label %right
+; CHECK-NEXT: left:
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: right:
+; CHECK-NEXT:   %one = select i1 %second, ptr %pair, ptr %b
+; CHECK-NEXT:   %other = select i1 %second, ptr %b, ptr %pair
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: join:
+; CHECK-NEXT:   %p = phi ptr [ %b, %left ], [ %one, %right ]
+; CHECK-NEXT:   %q = phi ptr [ %pair, %left ], [ %other, %right ]
+; CHECK-NEXT:   %a = load i64, ptr %p, align 8
+; CHECK-NEXT:   %c = load i64, ptr %q, align 8
+; CHECK-NEXT:   %sum = add i64 %a, %c
+; CHECK-NEXT:   ret i64 %sum
+; CHECK-NEXT: }

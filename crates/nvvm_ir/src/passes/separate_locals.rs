@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::load_elements::split_address;
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
+use crate::flow::Flow;
 use crate::inst::{Callee, InstKind};
 use crate::module::Module;
 use crate::value::{Block, Const, Func, Value};
@@ -28,6 +29,7 @@ const COPIES: usize = 8;
 pub fn separate_locals(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
+        branch_on_selects(module, func);
         let mut used = None;
         for block in module.func(func).blocks.clone() {
             if !has_address_phi(module, block) {
@@ -39,6 +41,104 @@ pub fn separate_locals(module: &mut Module) {
                 used = None;
             }
         }
+    }
+}
+
+/// Replaces selects of addresses of local variables by branches, if they reach a phi.
+///
+/// `max_by_key` compares pairs of a key and an element. If the first parts of two keys are equal, LLVM
+/// selects the address of the pair whose second part is greater, and otherwise a phi does.
+fn branch_on_selects(module: &mut Module, func: Func) {
+    let blocks = module.func(func).blocks.clone();
+    let mut found = Vec::new();
+    for &block in &blocks {
+        for &phi in &module.block(block).insts {
+            let Some(InstKind::Phi(incoming)) = module.inst(phi).map(|data| &data.kind) else {
+                break;
+            };
+            let selects = incoming.iter().filter(|&&(value, from)| {
+                let terminator = module.terminator(from).and_then(|inst| module.inst(inst));
+                let is_only_way =
+                    matches!(terminator.map(|data| &data.kind), Some(InstKind::Br(_)));
+                let is_plain = from != block && !module.block(from).no_unroll;
+                is_only_way && is_plain && selected_locals(module, value).is_some()
+            });
+            found.extend(selects.map(|&(select, from)| (block, phi, select, from)));
+        }
+    }
+    if found.is_empty() {
+        return;
+    }
+    let users = users(module, func);
+    let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+    let flow = Flow::new(module, func, |block| index[&block]);
+    let ways: Vec<(Block, Block)> = found.iter().map(|it| (it.0, it.3)).collect();
+    for (block, phi, select, from) in found {
+        // A way back would become two, and another select would remain.
+        let goes_back = flow.dominates(index[&block], index[&from]);
+        let is_only = ways.iter().filter(|&&way| way == (block, from)).count() == 1;
+        if !goes_back && is_only && users.get(&select).is_some_and(|all| all[..] == [phi]) {
+            branch_on(module, func, block, phi, select, from);
+        }
+    }
+}
+
+/// Returns the condition and the addresses of a select, if both are those of local variables.
+fn selected_locals(module: &Module, select: Value) -> Option<(Value, [Value; 2])> {
+    match module.inst(select)?.kind {
+        InstKind::Select {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let are_local = is_local(module, then) && is_local(module, otherwise);
+            are_local.then_some((cond, [then, otherwise]))
+        }
+        _ => None,
+    }
+}
+
+/// Replaces a select that a phi uses by a branch at the end of the block `from`, which precedes the
+/// phi's.
+fn branch_on(
+    module: &mut Module,
+    func: Func,
+    block: Block,
+    phi: Value,
+    select: Value,
+    from: Block,
+) {
+    let Some((cond, values)) = selected_locals(module, select) else {
+        return;
+    };
+    let Some(terminator) = module.terminator(from) else {
+        return;
+    };
+    let ways = values.map(|value| (value, module.add_block(func, "selected")));
+    for (_, way) in ways {
+        Builder::at(module, way, None).br(block);
+    }
+    for each in module.block(block).insts.clone() {
+        let Some(InstKind::Phi(incoming)) = module.inst_mut(each).map(|data| &mut data.kind) else {
+            break;
+        };
+        let Some(at) = incoming.iter().position(|&(_, it)| it == from) else {
+            continue;
+        };
+        let (old, _) = incoming.remove(at);
+        let own = ways.map(|(value, way)| (if each == phi { value } else { old }, way));
+        incoming.extend(own);
+    }
+    if let Some(data) = module.inst_mut(terminator) {
+        data.kind = InstKind::CondBr {
+            cond,
+            then: ways[0].1,
+            otherwise: ways[1].1,
+        };
+    }
+    if let Some(data) = module.inst(select) {
+        let place = data.block;
+        module.block_mut(place).insts.retain(|&inst| inst != select);
     }
 }
 

@@ -10,6 +10,14 @@ fn numbers(i: u32) -> [i32; 16] {
 
 struct Collatz(u64);
 
+struct Hash(u32);
+
+impl Hash {
+    fn add(&mut self, x: i32) {
+        self.0 = (self.0 ^ x as u32).wrapping_mul(0x0100_0193).rotate_left(5);
+    }
+}
+
 impl Iterator for Collatz {
     type Item = u64;
 
@@ -210,6 +218,61 @@ cases! {
             let least = n.iter().take(count).enumerate().min_by_key(|(_, x)| **x);
             record.put(least.map(|(k, _)| k));
         }
+    }
+
+    fn iterator_flattened(i, record) {
+        let n = numbers(i);
+        let (width, height) = (i as usize % 4, i as usize / 4 % 5);
+        let mut hash = Hash(1);
+        for (x, y) in (0..3usize).flat_map(|y| (0..3).map(move |x| (x, y))) {
+            hash.add(n[5 * y + x] * (x as i32 + 1));
+        }
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            hash.add(n[3 * y + x]);
+        }
+        for (x, y) in (0..=height).flat_map(|y| (y..=width).map(move |x| (x, y))) {
+            hash.add((x * 8 + y) as i32);
+        }
+        record.put(hash.0);
+        // The number of elements of the inner iterators differs, and may be zero.
+        for x in n.iter().flat_map(|x| 0..x % 3) {
+            hash.add(x);
+        }
+        let (rows, _) = n.as_chunks::<3>();
+        for x in rows[..height].iter().flatten() {
+            hash.add(*x);
+        }
+        for (x, y) in rows.iter().flatten().zip(n.iter().skip(width)) {
+            hash.add(x * y);
+        }
+        for x in n.chunks_exact(4).skip(1).take(height).flat_map(|row| &row[..width]) {
+            hash.add(*x);
+        }
+        record.put(hash.0);
+        for (x, y, z) in (0..width)
+            .flat_map(|x| (0..height).flat_map(move |y| (y..3).map(move |z| (x, y, z))))
+        {
+            hash.add((x * 25 + y * 5 + z) as i32);
+        }
+        // The last inner iterator, and an end in the middle of one.
+        let mut last = None;
+        for x in (0..height).flat_map(|y| rows[y]) {
+            if x == 50 {
+                break;
+            }
+            last = Some(x);
+        }
+        record.put((hash.0, last));
+        let of = |k: usize| (0..=k).flat_map(move |y| (0..y).map(move |x| x * 7 + y));
+        let swapped: (usize, usize) = of(height).fold((0, 1), |(a, b), x| (b, a + b * x % 1000));
+        record.put((swapped, of(width).count(), of(width).max(), of(width).nth(height)));
+        // The values before an element, of two iterators each.
+        let (mut before, mut count) = ((0, 0), 0);
+        for x in (0..width).flat_map(|x| rows[x]) {
+            before = (before.1, x);
+            count += before.0;
+        }
+        record.put((before, count));
     }
 
     fn iterator_collect(i, record) {
