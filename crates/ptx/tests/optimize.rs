@@ -3675,6 +3675,76 @@ fn loads_of_four_iterations_start_before_divisions() {
 }
 
 #[test]
+fn loops_that_test_first_or_skip_instructions_start_loads_before_divisions() {
+    let body = |step: &str, skipped: &str| {
+        let element = format!(
+            "
+            ld.global.nc.f32 %f2, [%rd8];
+            setp.gt.f32 %p1, %f1, 0f3F800000;
+            @%p1 bra $skip;
+            {skipped}
+            $skip:
+            add.f32 %f3, %f1, %f2;
+            rcp.rn.f32 %f1, %f3;
+            st.global.f32 [%rd9], %f1;
+            bra $next;
+            $next:
+            "
+        );
+        let body = reciprocals(&element);
+        let body = replaced(
+            &body,
+            "$loop:",
+            "$loop: setp.ge.u64 %p2, %rd5, %rd4; @%p2 bra $done;",
+        );
+        let body = replaced(&body, "add.s64 %rd5, %rd5, 1;", step);
+        let body = replaced(&body, "setp.lt.u64 %p2, %rd5, %rd4;", "");
+        replaced(&body, "@%p2 bra $loop;", "bra $loop; $done:")
+    };
+    let divisions = |body: &str| optimized(body).matches("rcp.rn").count();
+    let step = "add.s64 %rd5, %rd5, 256;";
+    let skipped = "mul.f32 %f4, %f2, %f2; add.f32 %f2, %f4, %f1;";
+    let text = optimized(&body(step, skipped));
+    assert_eq!(text.matches("rcp.rn").count(), 5, "{text}");
+    let (first, _) = text.split_once("rcp.rn").unwrap();
+    assert_eq!(first.matches("ld.global.nc").count(), 4, "{text}");
+    // Only the register that is read elsewhere is chosen.
+    assert_eq!(text.matches("selp").count(), 4, "{text}");
+    assert!(text.contains("setp.gt.u64"), "{text}");
+    for (step, skipped) in [
+        // The counter may wrap around.
+        ("add.s64 %rd5, %rd5, 131072;", skipped),
+        // The number of iterations is unknown.
+        ("add.s64 %rd4, %rd4, 1; add.s64 %rd5, %rd5, 2;", skipped),
+        // What is skipped may fault, or is long.
+        (step, "ld.global.f32 %f2, [%rd10];"),
+        (step, "st.global.f32 [%rd9], %f2;"),
+        (step, "sqrt.rn.f32 %f2, %f2;"),
+        (step, &"add.f32 %f2, %f2, %f2;".repeat(5)),
+        // Selections have no predicates.
+        (step, "setp.gt.f32 %p3, %f2, 0f3F800000; not.pred %p4, %p4;"),
+    ] {
+        let mut body = body(step, skipped);
+        if skipped.contains("%p4") {
+            body = replaced(&body, "rcp.rn.f32 %f1, %f3;", "@%p4 rcp.rn.f32 %f1, %f3;");
+        }
+        assert_eq!(divisions(&body), 1, "{body}");
+    }
+    // A second way out of the loop, and one that is not tested in its first block.
+    let text = body(step, skipped);
+    let leaves = replaced(&text, "$next:", "@%p1 bra $done; bra $next; $next:");
+    let leaves = replaced(&leaves, "bra $next;\n", "");
+    assert_eq!(divisions(&leaves), 1);
+    let late = replaced(&text, "setp.ge.u64 %p2, %rd5, %rd4;", "");
+    let late = replaced(
+        &late,
+        "bra $next;\n",
+        "setp.ge.u64 %p2, %rd5, %rd4; bra $next;\n",
+    );
+    assert_eq!(divisions(&late), 1);
+}
+
+#[test]
 fn loads_start_before_divisions_of_their_block() {
     let body = |between: &str, load: &str| {
         let text = optimized(&format!(

@@ -51,6 +51,7 @@ mod signs;
 mod sink;
 mod spaces;
 mod specialize;
+mod straight;
 mod strides;
 mod sums;
 mod switches;
@@ -332,8 +333,10 @@ fn optimize_function<'a>(
             slow.clear();
         }
     }
+    let mut together = HashSet::default();
     if function.entry {
-        changed += whole_warps::version(&mut graph, names, &mut slow);
+        together = whole_warps::version(&mut graph, names, &mut slow);
+        changed += together.len();
     }
     let known = version::Known {
         kernel: function.entry.then_some(&*function),
@@ -346,7 +349,7 @@ fn optimize_function<'a>(
         bounds::settle(&mut graph, special);
     }
     changed += combine::combine(&mut graph, names, known.kernel, &slow);
-    changed += divisions::unroll(&mut graph, names, &slow);
+    changed += divisions::unroll(&mut graph, names, &slow, &together);
     changed += divisions::start_loads(&mut graph);
     changed += apart::load_first(&mut graph, names, &slow);
     if let Some(special) = special {
