@@ -3675,6 +3675,76 @@ fn loads_of_four_iterations_start_before_divisions() {
 }
 
 #[test]
+fn loops_that_test_first_or_skip_instructions_start_loads_before_divisions() {
+    let body = |step: &str, skipped: &str| {
+        let element = format!(
+            "
+            ld.global.nc.f32 %f2, [%rd8];
+            setp.gt.f32 %p1, %f1, 0f3F800000;
+            @%p1 bra $skip;
+            {skipped}
+            $skip:
+            add.f32 %f3, %f1, %f2;
+            rcp.rn.f32 %f1, %f3;
+            st.global.f32 [%rd9], %f1;
+            bra $next;
+            $next:
+            "
+        );
+        let body = reciprocals(&element);
+        let body = replaced(
+            &body,
+            "$loop:",
+            "$loop: setp.ge.u64 %p2, %rd5, %rd4; @%p2 bra $done;",
+        );
+        let body = replaced(&body, "add.s64 %rd5, %rd5, 1;", step);
+        let body = replaced(&body, "setp.lt.u64 %p2, %rd5, %rd4;", "");
+        replaced(&body, "@%p2 bra $loop;", "bra $loop; $done:")
+    };
+    let divisions = |body: &str| optimized(body).matches("rcp.rn").count();
+    let step = "add.s64 %rd5, %rd5, 256;";
+    let skipped = "mul.f32 %f4, %f2, %f2; add.f32 %f2, %f4, %f1;";
+    let text = optimized(&body(step, skipped));
+    assert_eq!(text.matches("rcp.rn").count(), 5, "{text}");
+    let (first, _) = text.split_once("rcp.rn").unwrap();
+    assert_eq!(first.matches("ld.global.nc").count(), 4, "{text}");
+    // Only the register that is read elsewhere is chosen.
+    assert_eq!(text.matches("selp").count(), 4, "{text}");
+    assert!(text.contains("setp.gt.u64"), "{text}");
+    for (step, skipped) in [
+        // The counter may wrap around.
+        ("add.s64 %rd5, %rd5, 131072;", skipped),
+        // The number of iterations is unknown.
+        ("add.s64 %rd4, %rd4, 1; add.s64 %rd5, %rd5, 2;", skipped),
+        // What is skipped may fault, or is long.
+        (step, "ld.global.f32 %f2, [%rd10];"),
+        (step, "st.global.f32 [%rd9], %f2;"),
+        (step, "sqrt.rn.f32 %f2, %f2;"),
+        (step, &"add.f32 %f2, %f2, %f2;".repeat(5)),
+        // Selections have no predicates.
+        (step, "setp.gt.f32 %p3, %f2, 0f3F800000; not.pred %p4, %p4;"),
+    ] {
+        let mut body = body(step, skipped);
+        if skipped.contains("%p4") {
+            body = replaced(&body, "rcp.rn.f32 %f1, %f3;", "@%p4 rcp.rn.f32 %f1, %f3;");
+        }
+        assert_eq!(divisions(&body), 1, "{body}");
+    }
+    // A second way out of the loop, and one that is not tested in its first block.
+    let text = body(step, skipped);
+    let leaves = replaced(&text, "$next:", "@%p1 bra $done; bra $next; $next:");
+    let leaves = replaced(&leaves, "bra $next;\n", "");
+    assert_eq!(divisions(&leaves), 1);
+    let late = replaced(&text, "setp.ge.u64 %p2, %rd5, %rd4;", "");
+    let late = replaced(
+        &late,
+        "bra $next;\n",
+        "setp.ge.u64 %p2, %rd5, %rd4; bra $next;\n",
+    );
+    assert_eq!(divisions(&late), 1);
+}
+
+#[test]
 fn loads_start_before_divisions_of_their_block() {
     let body = |between: &str, load: &str| {
         let text = optimized(&format!(
@@ -5180,4 +5250,155 @@ fn exits_of_waiting_loops_stay_apart() {
         assert!(!two_exits(between, &long).contains("mov.pred"), "{between}");
     }
     assert!(two_exits("st.global.u32 [%rd1], %r1;", &long).contains("mov.pred"));
+}
+
+/// Returns a kernel with a loop over the rows of a table, of 24 bytes, after the passes. The first two
+/// columns have 64 bits, and the third one has 32. `more` is appended to the module.
+fn over_rows(table: &str, body: &str, more: &str) -> String {
+    let text = format!(
+        "{PANIC}
+        {table}
+        .visible .entry k(.param .u64 k_param_0) {{
+            .reg .pred %p<5>;
+            .reg .b32 %r<9>;
+            .reg .f32 %f<5>;
+            .reg .b64 %rd<19>;
+            ld.param.u64 %rd1, [k_param_0];
+            cvta.to.global.u64 %rd1, %rd1;
+            mov.u32 %r1, %tid.x;
+            cvt.u64.u32 %rd2, %r1;
+            mov.u64 %rd3, table;
+            // The analysis is worthwhile with these.
+            max.u64 %rd16, %rd1, 1;
+            max.u64 %rd17, %rd1, 2;
+            max.u64 %rd18, %rd1, 3;
+            mov.u32 %r2, 0;
+            $loop:
+            {body}
+            max.s64 %rd8, %rd5, 7;
+            st.global.u64 [%rd1], %rd8;
+            add.s64 %rd3, %rd3, 24;
+            add.s32 %r2, %r2, 1;
+            setp.ne.s32 %p1, %r2, 3;
+            @%p1 bra $loop;
+            ret;
+        }}
+        {more}"
+    );
+    let options = stack::Options::default();
+    let purpose = Purpose::Speed(ptx::Kernels::default());
+    ptx::finish(&text, &[], purpose, &options).unwrap().text
+}
+
+/// A table with the columns -1, 2, 0 and 5, 2³³, 6, and 9, 8, 7.
+const TABLE: &str = ".global .align 8 .b8 table[72] = {
+    255, 255, 255, 255, 255, 255, 255, 255, 5, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0,
+    2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7 };";
+
+const ROW: &str = "ld.global.nc.u64 %rd4, [%rd3]; add.s64 %rd5, %rd4, %rd2;";
+
+#[test]
+fn integers_of_tables_have_32_bits() {
+    let is_narrow = |text: &str| {
+        let count = |ty: &str| text.matches(&format!("max.{ty}")).count();
+        let narrow = count("s32");
+        assert_eq!(narrow + count("s64"), 1, "{text}");
+        narrow == 1
+    };
+    let narrows = |body: &str| is_narrow(&over_rows(TABLE, body, ""));
+    assert!(narrows(ROW));
+    // Another column is not small.
+    assert!(!narrows(&replaced(ROW, "[%rd3]", "[%rd3+8]")));
+    assert!(narrows(&replaced(ROW, "[%rd3]", "[%rd3+16]")));
+    // Across columns.
+    assert!(!narrows(&replaced(ROW, "[%rd3]", "[%rd3+4]")));
+    // The address has a variable part.
+    let with_part = |part: &str, from: &str| {
+        let part = format!("{part} add.s64 %rd7, %rd3, %rd6;");
+        narrows(&(part + &replaced(ROW, "[%rd3]", &format!("[%rd7+{from}]"))))
+    };
+    assert!(with_part("mul.wide.u32 %rd6, %r1, 48;", "0"));
+    assert!(with_part("mul.lo.s64 %rd6, %rd2, 24;", "0"));
+    assert!(!with_part("mul.lo.s64 %rd6, %rd2, 24;", "8"));
+    assert!(!with_part("shl.b64 %rd6, %rd2, 3;", "0"));
+    assert!(!with_part("mul.wide.u32 %rd6, %r1, 40;", "0"));
+    assert!(!with_part("mov.u64 %rd6, %rd2;", "0"));
+    let fused = "mad.wide.u32 %rd7, %r1, 24, %rd3; ld.global.nc.u64 %rd4, [%rd7];
+        add.s64 %rd5, %rd4, %rd2;";
+    assert!(narrows(fused));
+    assert!(!narrows(&replaced(fused, "24", "20")));
+    // The address also moves by another number, or is another one.
+    for other in [
+        "add.s64 %rd3, %rd3, 8;",
+        "sub.s64 %rd3, %rd3, 32;",
+        "xor.b64 %rd3, %rd3, 8;",
+        "mov.u64 %rd3, %rd1;",
+        "@%p1 add.s64 %rd3, %rd3, 24;",
+        "ld.global.nc.u64 %rd3, [%rd1+8];",
+    ] {
+        assert!(!narrows(&format!("{ROW} {other}")), "{other}");
+    }
+    // A comparison of addresses is no use of them.
+    assert!(narrows(&format!("{ROW} setp.ne.s64 %p2, %rd3, %rd1;")));
+    // The register has another value, too.
+    assert!(!narrows(&format!("{ROW} @%p1 mov.u64 %rd4, %rd1;")));
+    // A number outside the table is not known.
+    assert!(!narrows(&replaced(
+        ROW,
+        "ld.global.nc.u64 %rd4, [%rd3];",
+        "ld.global.nc.u64 %rd4, [table+72];"
+    )));
+    assert!(narrows(&replaced(
+        ROW,
+        "ld.global.nc.u64 %rd4, [%rd3];",
+        "ld.global.nc.u64 %rd4, [table+48];"
+    )));
+    // The host, other kernels, or code that has the address may write the table.
+    let kernel = |body: &str| {
+        format!(
+            ".visible .entry other_k() {{
+                .reg .b64 %rd<9>;
+                mov.u64 %rd1, table;
+                cvta.to.global.u64 %rd2, %rd1;
+                add.s64 %rd3, %rd2, 8;
+                {body}
+                ret;
+            }}"
+        )
+    };
+    for (is_constant, body) in [
+        (true, "ld.global.u64 %rd4, [%rd3];"),
+        (false, "st.global.u64 [%rd3], 1;"),
+        (false, "st.global.u64 [table], 1;"),
+        (false, "st.global.u64 [%rd5], %rd3;"),
+        (false, "red.global.add.u64 [%rd3], 1;"),
+        (false, "atom.global.add.u64 %rd4, [%rd3], 1;"),
+        (false, "{ st.global.u64 [%rd3], 1; }"),
+        (
+            false,
+            "{ .param .b64 param0; st.param.b64 [param0], %rd3; call panic, (param0); }",
+        ),
+    ] {
+        let text = over_rows(TABLE, ROW, &kernel(body));
+        assert_eq!(is_narrow(&text), is_constant, "{body}");
+    }
+    for table in [
+        replaced(TABLE, ".global", ".visible .global"),
+        replaced(TABLE, ".global", ".weak .global"),
+        format!("{TABLE} .global .align 8 .u64 pointer[1] = {{ generic(table) }};"),
+        format!("{TABLE} .global .align 8 .u64 pointer[1] = {{ table+8 }};"),
+    ] {
+        // Unused variables are removed.
+        let uses = match table.contains("pointer") {
+            true => kernel("ld.global.u64 %rd4, [pointer]; st.global.u64 [%rd4], 1;"),
+            false => String::new(),
+        };
+        assert!(!is_narrow(&over_rows(&table, ROW, &uses)), "{table}");
+    }
+    // Elements of other sizes.
+    let words = ".global .align 8 .u64 table[9] = { -1, 5, 9, 2, 8589934592, 8, 0, 6, 7 };";
+    assert!(is_narrow(&over_rows(words, ROW, "")));
+    let second = replaced(ROW, "[%rd3]", "[%rd3+8]");
+    assert!(!is_narrow(&over_rows(words, &second, "")));
 }

@@ -1,8 +1,9 @@
-//! Runs loops with ballots before and after `ptx::finish` gives them copies for whole warps: all
-//! threads must have the same results, whichever have exited.
+//! Runs loops with ballots before and after `ptx::finish` gives them copies for whole warps, and runs
+//! several iterations of these at once: all threads must have the same results, whichever have exited.
 
 mod common;
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use common::generator::settings;
@@ -10,7 +11,7 @@ use common::{Device, Params, before_and_after, module};
 use fastrand::Rng;
 
 /// What in a kernel prevents the copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Obstacle {
     None,
     /// Some threads leave the loop by an exit.
@@ -110,6 +111,14 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
     if rng.bool() {
         line("add.s32 %sum, %sum, %i;");
     }
+    let loads = rng.bool();
+    if loads {
+        // A load that can start early.
+        line("and.b32 %bits, %i, 255;");
+        line("mad.wide.u32 %at, %bits, 4, %from;");
+        line("ld.global.nc.u32 %loaded, [%at];");
+        line("add.s32 %sum, %sum, %loaded;");
+    }
     match obstacle {
         Obstacle::Store => line("st.global.u32 [%to+4], %sum;"),
         Obstacle::Rare => {
@@ -125,10 +134,21 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
     line("vote.sync.ballot.b32 %mask, %every, %all;");
     line("}");
     let distance = 1 << rng.u32(..5);
+    let scans = rng.bool();
     let whole = |line: &mut dyn FnMut(&str)| {
-        line(&format!(
-            "shfl.sync.bfly.b32 %other, %sum, {distance}, 31, %all;"
-        ));
+        if scans {
+            line("{");
+            line(".reg .pred %is_there;");
+            line(&format!(
+                "shfl.sync.up.b32 %other|%is_there, %sum, {distance}, 0, %all;"
+            ));
+            line("selp.b32 %other, %other, 0, %is_there;");
+            line("}");
+        } else {
+            line(&format!(
+                "shfl.sync.bfly.b32 %other, %sum, {distance}, 31, %all;"
+            ));
+        }
         line("add.s32 %sum, %sum, %other;");
     };
     let partial = |line: &mut dyn FnMut(&str)| {
@@ -155,6 +175,29 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
     line("$join:");
     if obstacle != Obstacle::Rare && rng.bool() {
         line("xor.b32 %sum, %sum, %mask;");
+    }
+    match rng.u32(..4) {
+        0 => {
+            line("@%odd bra $skipped;");
+            line("xor.b32 %sum, %sum, %i;");
+            line("add.s32 %sum, %sum, 5;");
+            line("$skipped:");
+        }
+        1 => {
+            line("setp.gt.s32 %positive, %sum, 0;");
+            line("@!%positive bra $skipped;");
+            line("add.s32 %other, %sum, 7;");
+            line("shl.b32 %other, %other, 1;");
+            line("sub.s32 %sum, %other, %i;");
+            line("$skipped:");
+        }
+        _ => {}
+    }
+    if rng.u32(..4) == 0 {
+        line("xor.b32 %sum, %sum, %other;");
+    }
+    if rng.u32(..4) == 0 {
+        line("st.global.u32 [%to+4], %sum;");
     }
     match obstacle {
         Obstacle::Exit => {
@@ -183,11 +226,14 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
     line("$end:");
     let body = format!(
         "
-        .reg .pred %odd, %leave, %p, %whole, %more;
-        .reg .b32 %value, %lane, %n, %count, %i, %sum, %mask, %other, %one, %all, %bits;
-        .reg .b64 %to;
+        .reg .pred %odd, %leave, %p, %positive, %whole, %more;
+        .reg .b32 %value, %lane, %n, %count, %i, %sum, %mask, %other, %one, %all, %bits, %loaded;
+        .reg .b64 %to, %from, %at;
         ld.param.u64 %to, [k_param_0];
         ld.param.u32 %n, [k_param_1];
+        ld.param.u64 %from, [k_param_2];
+        cvta.to.global.u64 %from, %from;
+        mov.u32 %other, 0;
         cvta.to.global.u64 %to, %to;
         mov.u32 %lane, %tid.x;
         mad.wide.u32 %to, %lane, 8, %to;
@@ -201,12 +247,14 @@ fn kernel(rng: &mut Rng, obstacle: Obstacle) -> String {
         ret;
         "
     );
-    module("", ".param .u64 k_param_0, .param .u32 k_param_1", &body)
+    let params = ".param .u64 k_param_0, .param .u32 k_param_1, .param .u64 k_param_2";
+    module("", params, &body)
 }
 
 #[test]
 fn copies_for_whole_warps_have_the_same_results() {
     let (seed, kernels) = settings(300);
+    let mut unrolled = HashMap::new();
     for seed in seed.map_or(0..kernels, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
         let obstacle = OBSTACLES[rng.usize(..OBSTACLES.len())];
@@ -221,16 +269,31 @@ fn copies_for_whole_warps_have_the_same_results() {
             },
             "seed {seed}: {obstacle:?}\n{text}\n{fast}"
         );
+        *unrolled.entry(obstacle).or_insert(0) += usize::from(fast.matches("shfl").count() > 4);
         let from: Vec<u32> = (0..256).map(|_| rng.u32(..)).collect();
         let threads = [32, 64, 77, 96][rng.usize(..4)];
         let count = rng.u32(1..6);
         let run = |text: &str| -> Vec<u32> {
             let device = Device::new(text);
             let to = device.upload(&from);
-            let params = Params::new().u64(to).u32(count);
+            let constant = device.upload(&from);
+            let params = Params::new().u64(to).u32(count).u64(constant);
             device.launch("k", 1, threads, params).unwrap();
             device.download(to, from.len())
         };
         assert_eq!(run(&fast), run(&plain), "seed {seed}\n{text}\n{fast}");
     }
+    for obstacle in [Obstacle::None, Obstacle::Stride, Obstacle::TestedStride] {
+        assert!(
+            seed.is_some() || unrolled[&obstacle] > 0,
+            "no unrolled loop of {obstacle:?}"
+        );
+    }
+    let obstacles = unrolled.iter().filter(|(obstacle, _)| {
+        !matches!(
+            obstacle,
+            Obstacle::None | Obstacle::Stride | Obstacle::TestedStride
+        )
+    });
+    assert_eq!(obstacles.map(|(_, count)| count).sum::<usize>(), 0);
 }

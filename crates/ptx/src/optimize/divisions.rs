@@ -6,8 +6,8 @@
 //! unroll a loop with such a division, so that each iteration waits for its own loads.
 //!
 //! [`unroll`] runs several iterations of such a loop at once if their loads do not depend on the
-//! results of divisions, and [`start_loads`] moves the loads of a block before its divisions. It also
-//! moves them before exchanges between lanes, across which ptxas moves none either.
+//! results of divisions, and [`start_loads`] moves the loads of a block before its divisions. Both also
+//! do this for exchanges between lanes, across which ptxas moves no load either.
 
 use crate::hash::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ use super::loops::{self, Loop, Relation, Step, Which};
 use super::names::Names;
 use super::sink::dominators;
 use super::version::{Accesses, number};
-use super::{PRESSURE, liveness, words};
+use super::{PRESSURE, liveness, straight, words};
 use crate::rewrite::instruction;
 use crate::{Base, Instruction, Operand, Statement, Type};
 
@@ -31,6 +31,12 @@ const LARGEST: usize = 64;
 
 /// The maximum number of divisions of a loop to unroll.
 const DIVISIONS: usize = 2;
+
+/// The maximum number of exchanges between lanes of a loop to unroll.
+const EXCHANGES: usize = 8;
+
+/// The largest step of a counter.
+const LONGEST: i64 = 1 << 16;
 
 /// The maximum number of 32-bit words that loads before a division read.
 const WORDS: usize = 16;
@@ -61,12 +67,21 @@ pub(super) fn is_constant(it: &Instruction<'_>) -> bool {
 }
 
 /// Unrolls loops, except those that begin with a block of `slow`. Returns how many.
-pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<Id>) -> usize {
+///
+/// `together` are the headers of loops that all lanes of a warp run equally often. Only these loops may
+/// exchange values between lanes.
+pub(super) fn unroll<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    slow: &HashSet<Id>,
+    together: &HashSet<Id>,
+) -> usize {
     let mut count = 0;
     let mut accesses = Accesses::default();
     for each in loops::innermost(graph, &graph.cold()) {
         if !slow.contains(&each.header) {
-            let unrolled = unroll_one(graph, names, &mut accesses, &each);
+            let exchanges = together.contains(&each.header);
+            let unrolled = unroll_one(graph, names, &mut accesses, &each, exchanges);
             count += usize::from(unrolled.is_some());
         }
     }
@@ -78,23 +93,46 @@ fn unroll_one<'a>(
     names: &'a Names,
     accesses: &mut Accesses<'a>,
     each: &Loop<'a>,
+    exchanges: bool,
 ) -> Option<()> {
-    let row = row(graph, each)?;
-    let iterations = iterations(graph, &row)?;
+    let mut waits = false;
+    graph.visit(each.blocks.iter().copied(), &mut |it| {
+        waits |= is_division(it) || exchanges && is_among_lanes(it);
+    });
+    if !waits {
+        return None;
+    }
+    let line = straight::line(graph, names, each)?;
+    let iterations = iterations(&line.statements, exchanges)?;
     let counters = each.counters(graph);
-    let (counter, which, compared) = each.condition(graph, &counters)?;
+    let (counter, which, compared) = match line.first {
+        None => each.condition(graph, &counters)?,
+        Some((guard, goes_on)) => {
+            let (_, block, _) = each.definition(graph, guard.register)?;
+            let ends_there = matches!(graph.blocks[each.latch].end, End::Jump(..));
+            if block != each.header || !ends_there {
+                return None;
+            }
+            each.comparison(graph, &counters, guard.register, goes_on != guard.negated)?
+        }
+    };
     let (step, down, exact) = match (counter.step, compared.relation) {
-        (Step::Constant(step @ 1..=64), Relation::Less) => (step as u64, false, false),
+        (Step::Constant(step @ 1..=LONGEST), Relation::Less) => (step as u64, false, false),
         (Step::Constant(1), Relation::NotEqual) => (1, false, true),
         (Step::Constant(-1), Relation::Greater) => (1, true, false),
         (Step::Constant(-1), Relation::NotEqual) => (1, true, true),
         _ => return None,
     };
-    if which != Which::Next || counter.bits != compared.bits {
+    let tested = match line.first {
+        None => Which::Next,
+        Some(_) => Which::Current,
+    };
+    if which != tested || counter.bits != compared.bits {
         return None;
     }
 
-    // The test whether there are enough iterations. The first runs whatever the counter is.
+    // The test whether there are enough iterations. If the test is at the end of the loop, the first runs
+    // whatever the counter is.
     let (ty, sub, unsigned, signed) = match counter.bits {
         32 => (Type::B32, "s32", "u32", "s32"),
         _ => (Type::B64, "s64", "u64", "s64"),
@@ -128,21 +166,18 @@ fn unroll_one<'a>(
     let mut now: HashMap<&'a str, &'a str> = HashMap::default();
     let mut body = Vec::new();
     for _ in 0..iterations {
-        for &id in &row {
-            for statement in graph.blocks[id].body.clone() {
-                match statement {
-                    Statement::Instruction(it) => {
-                        body.push(Statement::Instruction(renamed(
-                            graph, names, &it, &mut now,
-                        )?));
-                    }
-                    Statement::Loc(_) => body.push(statement),
-                    _ => {}
+        for statement in &line.statements {
+            body.push(match statement {
+                Statement::Instruction(it) => {
+                    Statement::Instruction(renamed(graph, names, it, &mut now)?)
                 }
-            }
+                _ => statement.clone(),
+            });
         }
     }
-    let needed = needed(graph, accesses, each, &row);
+    let needed = straight::needed(&line.statements, |name| {
+        accesses.is_read_outside(graph, each, name)
+    });
     let mut last: Vec<(&'a str, &'a str)> = now.iter().map(|(&old, &new)| (old, new)).collect();
     last.sort_unstable();
     for (old, new) in last.into_iter().filter(|(old, _)| needed.contains(old)) {
@@ -159,81 +194,48 @@ fn unroll_one<'a>(
     Some(())
 }
 
-/// Returns the blocks of a loop in execution order, if none but the last ends in a branch.
-fn row(graph: &Graph<'_>, each: &Loop<'_>) -> Option<Vec<Id>> {
-    let mut row = vec![each.header];
-    while let Some(&last) = row.last().filter(|&&last| last != each.latch) {
-        match graph.blocks[last].end {
-            End::Jump(to, _) if each.contains(to) && !row.contains(&to) => row.push(to),
-            _ => return None,
+/// Returns how many iterations can run at once so that their loads come before their divisions and
+/// exchanges. `exchanges` is whether iterations may exchange values between lanes.
+fn iterations<'a>(line: &[Statement<'a>], exchanges: bool) -> Option<usize> {
+    let (mut size, mut divisions, mut exchanged, mut effects) = (0, 0, 0, false);
+    for it in straight::instructions(line) {
+        let is_exchange = is_among_lanes(it);
+        if it.guard.is_some() || !(can_be_copied(it) || exchanges && is_exchange) {
+            return None;
         }
+        size += 1;
+        divisions += usize::from(is_division(it));
+        exchanged += usize::from(is_exchange);
+        effects |= has_effect(it);
     }
-    (row.len() == each.blocks.len()).then_some(row)
-}
-
-/// Returns how many iterations can run at once so that their loads come before their divisions.
-fn iterations<'a>(graph: &Graph<'a>, row: &[Id]) -> Option<usize> {
-    let (mut size, mut divisions, mut effects) = (0, 0, false);
-    for statement in row.iter().flat_map(|&id| &graph.blocks[id].body) {
-        match statement {
-            Statement::Instruction(it) if it.guard.is_none() && can_be_copied(it) => {
-                size += 1;
-                divisions += usize::from(is_division(it));
-                effects |= has_effect(it);
-            }
-            Statement::Loc(_) | Statement::Label(_) => {}
-            _ => return None,
-        }
-    }
-    if size > LARGEST || !(1..=DIVISIONS).contains(&divisions) {
+    if size > LARGEST || divisions > DIVISIONS || exchanged > EXCHANGES {
         return None;
     }
     // The registers with results of loads or divisions, in any iteration.
     let mut delayed: HashSet<&'a str> = HashSet::default();
     loop {
         let before = delayed.len();
-        graph.visit(row.iter().copied(), &mut |it| {
+        for it in straight::instructions(line) {
             let mut late = is_division(it) || !is_pure(it) && !is_parameter(it);
             sources(it, &mut |name| late |= delayed.contains(name));
             if late {
                 results(it, &mut |name| _ = delayed.insert(name));
             }
-        });
+        }
         if delayed.len() == before {
             break;
         }
     }
     let mut early = 0;
-    graph.visit(row.iter().copied(), &mut |it| {
+    for it in straight::instructions(line) {
         let mut movable = is_load(it) && (is_constant(it) || !effects);
         sources(it, &mut |name| movable &= !delayed.contains(name));
         if movable {
             early += words(it);
         }
-    });
+    }
     let most = WORDS.checked_div(early)?.min(ITERATIONS);
     (most > 1).then_some(most)
-}
-
-/// Returns the registers that an iteration, or code after the loop, may read before it writes them.
-fn needed<'a>(
-    graph: &Graph<'a>,
-    accesses: &mut Accesses<'a>,
-    each: &Loop<'a>,
-    row: &[Id],
-) -> HashSet<&'a str> {
-    let (mut needed, mut written) = (HashSet::default(), HashSet::default());
-    graph.visit(row.iter().copied(), &mut |it| {
-        sources(it, &mut |name| {
-            if !written.contains(name) {
-                needed.insert(name);
-            }
-        });
-        results(it, &mut |name| _ = written.insert(name));
-    });
-    let outside = written.into_iter();
-    needed.extend(outside.filter(|name| accesses.is_read_outside(graph, each, name)));
-    needed
 }
 
 /// Copies an instruction with new registers for its results. `now` maps the registers of the loop to

@@ -52,9 +52,11 @@ mod signs;
 mod sink;
 mod spaces;
 mod specialize;
+mod straight;
 mod strides;
 mod sums;
 mod switches;
+mod tables;
 mod threading;
 mod to_panics;
 mod transfers;
@@ -74,6 +76,7 @@ use instructions::{results, sources};
 pub use names::Names;
 pub use remaining::{LoopCheck, Panic, loop_checks};
 use specialize::Special;
+use tables::Tables;
 
 use crate::condition::ORDINARY_SUFFIX;
 use crate::{
@@ -163,12 +166,13 @@ pub fn optimize<'a>(
 ) -> HashMap<&'a str, Budget> {
     let no_return = no_return(module);
     let panics = panics(module, &no_return);
+    let tables = Tables::new(module);
     let mut budgets = HashMap::default();
     let mut items = Vec::with_capacity(module.items.len());
     for mut item in std::mem::take(&mut module.items) {
         let mut optimized = None;
         if let Item::Function(function) = &mut item {
-            optimized = optimize_function(function, &no_return, &panics, kernels, names);
+            optimized = optimize_function(function, &no_return, &panics, &tables, kernels, names);
             if let Some(Optimized { budget, ordinary }) = &optimized {
                 // The original of two entries rarely runs.
                 let name = ordinary
@@ -271,6 +275,7 @@ fn optimize_function<'a>(
     function: &mut Function<'a>,
     no_return: &HashSet<&'a str>,
     panics: &HashSet<&'a str>,
+    tables: &Tables<'a>,
     kernels: Kernels<'_>,
     names: &'a Names,
 ) -> Option<Optimized<'a>> {
@@ -311,6 +316,9 @@ fn optimize_function<'a>(
         true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
         false => None,
     };
+    if let Some(special) = &mut special {
+        special.add_ranges(tables.ranges(&graph));
+    }
     if let Some(special) = &special {
         changed += coordinates::test(&mut graph, names, special);
         changed += narrow::settle(&mut graph, special);
@@ -333,8 +341,10 @@ fn optimize_function<'a>(
             slow.clear();
         }
     }
+    let mut together = HashSet::default();
     if function.entry {
-        changed += whole_warps::version(&mut graph, names, &mut slow);
+        together = whole_warps::version(&mut graph, names, &mut slow);
+        changed += together.len();
     }
     let known = version::Known {
         kernel: function.entry.then_some(&*function),
@@ -347,10 +357,12 @@ fn optimize_function<'a>(
         bounds::settle(&mut graph, special);
     }
     changed += combine::combine(&mut graph, names, known.kernel, &slow);
-    changed += divisions::unroll(&mut graph, names, &slow);
+    changed += divisions::unroll(&mut graph, names, &slow, &together);
     changed += divisions::start_loads(&mut graph);
     changed += apart::load_first(&mut graph, names, &slow);
-    if let Some(special) = special {
+    if let Some(mut special) = special {
+        // Copies of loops have other registers.
+        special.add_ranges(tables.ranges(&graph));
         changed += 1 + clamps::saturate(&mut graph, names, &special);
         implied::remove(&mut graph, &special);
         let weaker = weaker::find(&graph, &special);
@@ -386,8 +398,9 @@ fn optimize_function<'a>(
             Some(_) => entry_branch::combine_returns(&mut graph, names),
         }
     } else if function.entry
-        && let Some(whole) = whole::whole(&mut graph, names)
+        && let Some(mut whole) = whole::whole(&mut graph, names)
     {
+        whole.add_ranges(tables.ranges(&graph));
         changed += implied::remove(&mut graph, &whole);
         changed += narrow::narrow(&mut graph, names, &whole);
     }

@@ -91,7 +91,7 @@ pub(super) struct Special<'a> {
     /// The `extents` that are not zero.
     pub positive: HashSet<&'a str>,
     /// The ranges of the results of instructions of the copy, which follow from the sizes of the
-    /// grid and from parameters.
+    /// grid, from parameters and from constant tables.
     pub bounded: HashMap<&'a str, Range>,
     /// The ranges of special registers, and of the registers of the test.
     pub ranges: Vec<(&'a str, Range)>,
@@ -101,7 +101,12 @@ pub(super) struct Special<'a> {
     pub within: HashSet<(&'a str, &'a str)>,
 }
 
-impl Special<'_> {
+impl<'a> Special<'a> {
+    /// Adds ranges of the results of instructions.
+    pub fn add_ranges(&mut self, ranges: Vec<(&'a str, Range)>) {
+        self.bounded.extend(ranges);
+    }
+
     /// Returns the blocks of the copy, with its panics.
     pub fn blocks(&self, graph: &Graph<'_>) -> Vec<Id> {
         let mut seen = HashSet::from_iter([self.first, self.general]);

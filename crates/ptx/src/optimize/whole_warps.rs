@@ -38,21 +38,20 @@ const MOST: usize = 8;
 /// The largest step of a lane over a row.
 const LONGEST: i64 = 1 << 16;
 
-/// Gives loops of a kernel with ballots copies for whole warps. Adds the blocks of the original loops to `slow`.
-/// Returns the number of loops.
+/// Gives loops of a kernel with ballots copies for whole warps. Adds the blocks of the original loops to
+/// `slow`. Returns the headers of the copies, each of which all lanes of a warp run equally often.
 pub(super) fn version<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     slow: &mut HashSet<Id>,
-) -> usize {
-    let mut count = 0;
-    while count < MOST
+) -> HashSet<Id> {
+    let mut copies = HashSet::default();
+    while copies.len() < MOST
         && let Some(found) = find(graph, slow)
     {
-        version_one(graph, names, &found, slow);
-        count += 1;
+        copies.insert(version_one(graph, names, &found, slow));
     }
-    count
+    copies
 }
 
 /// A loop to copy.
@@ -404,13 +403,13 @@ fn is_fixed<'a>(
     fixed
 }
 
-/// Copies a loop for whole warps.
+/// Copies a loop for whole warps. Returns the header of the copy.
 fn version_one<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     found: &Found<'a>,
     slow: &mut HashSet<Id>,
-) {
+) -> Id {
     let each = &found.each;
     let first = graph.blocks.len();
     let cold = graph.cold();
@@ -470,6 +469,7 @@ fn version_one<'a>(
         graph.blocks[id].end.retarget(&retarget);
     }
     graph.remove_unreachable();
+    copy.header
 }
 
 /// Returns statements that test whether all lanes of a warp, all of which run them, have the same
