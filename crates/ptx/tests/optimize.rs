@@ -5352,6 +5352,93 @@ fn exits_of_waiting_loops_stay_apart() {
     assert!(two_exits("st.global.u32 [%rd1], %r1;", &long).contains("mov.pred"));
 }
 
+/// A loop over a list whose steps depend on bytes: the two kinds of steps have checks. `step` follows
+/// both, and `after` the loop.
+fn checked_steps([check, other]: [&str; 2], step: &str, after: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .b64 %rd<9>; .reg .b32 %sum;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %sum, 0;
+        mov.u64 %rd3, 0;
+        $again:
+        ld.global.u8 %h1, [%rd2];
+        ld.global.u32 %r2, [%rd2+4];
+        setp.lt.u16 %p1, %h1, 7;
+        @%p1 bra $other;
+        {check}
+        xor.b32 %sum, %sum, %r2;
+        bra.uni $next;
+        $other:
+        add.s32 %sum, %sum, %r2;
+        {other}
+        $next:
+        {step}
+        cvt.u64.u32 %rd5, %sum;
+        and.b64 %rd5, %rd5, 56;
+        add.s64 %rd2, %rd2, %rd5;
+        ld.global.u8 %h2, [%rd2+8];
+        setp.ne.u16 %p3, %h2, 0;
+        @%p3 bra $again;
+        {after}
+        st.global.u32 [%rd2], %sum;
+        ret;
+        $panic:
+        cvt.u64.u32 %rd6, %r2;
+        {{ .param .b64 p; st.param.b64 [p], %rd6; call.uni panic, (p); }}
+        $other_panic:
+        {{ .param .b64 p; st.param.b64 [p], 3; call.uni panic, (p); }}"
+    ))
+}
+
+/// The checks of [`checked_steps`].
+const CHECK: &str = "setp.gt.u32 %p2, %r2, 100; @%p2 bra $panic;";
+const OTHER: &str = "setp.eq.s32 %p4, %sum, 3; @%p4 bra $other_panic;";
+
+/// Returns whether panics leave the loop where its threads meet: the check no longer leads to the block
+/// of the panic, but to one that marks it.
+fn is_deferred(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let marks = lines
+        .iter()
+        .filter(|it| it.starts_with("mov.b32") && it.ends_with(", 1;"));
+    let tests = lines
+        .iter()
+        .filter(|it| it.starts_with("setp.ne.b32") && it.ends_with(", 0;"));
+    marks.count() > 0 && tests.count() > 0
+}
+
+/// A warp reconverges in a loop if its panics end where the loop does.
+#[test]
+fn panics_leave_loops_where_the_loops_end() {
+    let text = checked_steps([CHECK, ""], "", "");
+    assert!(is_deferred(&text), "{text}");
+    // Two kinds of panics are told apart.
+    let text = checked_steps([CHECK, OTHER], "", "");
+    assert!(is_deferred(&text) && text.contains("setp.eq.b32"), "{text}");
+    // The ways of an iteration have no check.
+    let text = checked_steps(["", ""], CHECK, "");
+    assert!(!is_deferred(&text), "{text}");
+}
+
+/// A thread that panics must not wait for threads that wait for it.
+#[test]
+fn panics_of_waiting_loops_leave_at_once() {
+    for step in [
+        "atom.global.cas.b32 %r3, [%rd1], 0, 1;",
+        "ld.volatile.global.u32 %r3, [%rd1];",
+        "bar.sync 0;",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+        "call.uni other;",
+    ] {
+        let text = checked_steps([CHECK, ""], step, "");
+        assert!(!is_deferred(&text), "{text}");
+    }
+    // Behind the loop, nobody waits for the thread.
+    let text = checked_steps([CHECK, ""], "", "bar.sync 0;");
+    assert!(is_deferred(&text), "{text}");
+}
+
 /// Returns a kernel with a loop over the rows of a table, of 24 bytes, after the passes. The first two
 /// columns have 64 bits, and the third one has 32. `more` is appended to the module.
 fn over_rows(table: &str, body: &str, more: &str) -> String {

@@ -270,3 +270,81 @@ fn defer_one<'a>(
         graph.blocks[meeting].end = End::Branch(Guard::new(any), false, first, panics.meeting);
     }
 }
+
+/// Sends deferred panics where they were sent before, for those who look for the checks of a loop.
+pub(super) fn restore(graph: &mut Graph<'_>) {
+    loop {
+        let cold = graph.cold();
+        let found: Vec<(Id, Id)> = (graph.order.iter())
+            .filter(|&&id| !cold[id])
+            .filter_map(|&id| Some((id, panic_of(graph, &cold, id)?)))
+            .collect();
+        if found.is_empty() {
+            return;
+        }
+        for (id, panic) in found {
+            graph.blocks[id].end = End::Jump(panic, false);
+        }
+    }
+}
+
+/// Returns the first block of the panic that a block defers.
+fn panic_of(graph: &Graph<'_>, cold: &[bool], id: Id) -> Option<Id> {
+    let End::Jump(meeting, _) = graph.blocks[id].end else {
+        return None;
+    };
+    let End::Branch(_, _, mut to, _) = graph.blocks[meeting].end else {
+        return None;
+    };
+    let site = site_of(graph, meeting, "ne")?;
+    let mut own = None;
+    graph.visit([id], &mut |it| {
+        if let ("mov", [Operand::Name(register), Operand::Integer(number)]) =
+            (it.opcode, &it.operands[..])
+            && *register == site.0
+        {
+            own = Some(number.bits);
+        }
+    });
+    let own = own.filter(|&own| cold[to] && own != site.1)?;
+    // Panics of outer loops may be deferred on the way to the block that compares.
+    let mut at = to;
+    for _ in 0..graph.order.len() {
+        match graph.blocks[at].end {
+            End::Jump(next, _) => at = next,
+            End::Branch(_, _, next, others) => match site_of(graph, at, "eq") {
+                Some((register, number)) if register == site.0 => {
+                    to = if number == own { next } else { others };
+                    at = to;
+                }
+                _ => break,
+            },
+            _ => break,
+        }
+    }
+    Some(to)
+}
+
+/// Returns the register and the number that the branch of a block compares.
+fn site_of<'a>(graph: &Graph<'a>, id: Id, relation: &str) -> Option<(&'a str, u64)> {
+    let End::Branch(guard, ..) = graph.blocks[id].end else {
+        return None;
+    };
+    let mut found = None;
+    graph.visit([id], &mut |it| {
+        if let (
+            "setp",
+            [
+                Operand::Name(set),
+                Operand::Name(register),
+                Operand::Integer(number),
+            ],
+        ) = (it.opcode, &it.operands[..])
+            && *set == guard.register
+            && it.modifiers[..] == [relation, "b32"]
+        {
+            found = Some((*register, number.bits));
+        }
+    });
+    found
+}
