@@ -4596,24 +4596,6 @@ fn ordinary(
     before: &str,
     element: &str,
 ) -> (String, impl Fn([u64; 3]) -> bool + use<>) {
-    let (entry, condition) = ordinary_before(slices, before, element, "");
-    let is_chosen = move |[a, b, count]: [u64; 3]| {
-        let sizes = ptx::LaunchSizes {
-            block: [256, 1, 1],
-            grid: [count.div_ceil(256) as u32, 1, 1],
-        };
-        condition.holds(&sizes, |index, _, _| [0, a, b, count][index])
-    };
-    (entry, is_chosen)
-}
-
-/// Returns the entry and the condition of such a kernel that ends with more instructions.
-fn ordinary_before(
-    slices: &[Slice],
-    before: &str,
-    element: &str,
-    end: &str,
-) -> (String, ptx::Condition) {
     let text = format!(
         "{PANIC}
         .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u64 k_param_2, \
@@ -4647,7 +4629,6 @@ fn ordinary_before(
             mov.u64 %i, %next;
             @%p2 bra $loop;
         $end:
-            {end}
             ret;
         }}"
     );
@@ -4665,96 +4646,15 @@ fn ordinary_before(
         ordinary_entries: true,
         ..ptx::Kernels::default()
     };
-    entry_with_condition(&text, kernels)
-}
-
-#[test]
-fn loops_over_the_grid_stay_before_barriers_of_the_block() {
-    let barrier = "barrier.sync 0;";
-    // Whether the entry has a loop, and whether the host chooses it for a grid of four blocks.
-    let entry = |element: &str, end: &str| {
-        let element = format!("add.s64 %d4, %to, %i; st.global.u8 [%d4], %r1; {element}");
-        let (entry, condition) = ordinary_before(&[], "", &element, end);
+    let (entry, condition) = entry_with_condition(&text, kernels);
+    let is_chosen = move |[a, b, count]: [u64; 3]| {
         let sizes = ptx::LaunchSizes {
             block: [256, 1, 1],
-            grid: [4, 1, 1],
+            grid: [count.div_ceil(256) as u32, 1, 1],
         };
-        let is_chosen = condition.holds(&sizes, |index, _, _| [0, 1, 1, 4096][index]);
-        let at = entry.rfind("@").unwrap_or(0);
-        let label = entry[at..]
-            .split(['%', ' ', ';'])
-            .find(|it| it.starts_with('$'));
-        let repeats = label.is_some_and(|label| entry[..at].contains(&format!("{label}:")));
-        (repeats, is_chosen)
+        condition.holds(&sizes, |index, _, _| [0, a, b, count][index])
     };
-    let work = "setp.ge.u64 %p3, %i, %a; @%p3 bra $next; add.s64 %d4, %d4, %b;
-        st.global.u8 [%d4], %r1;";
-    assert_eq!(entry(work, ""), (false, false));
-    assert_eq!(entry(work, barrier), (true, true));
-    // Warps wait alone, and the barrier belongs to each element.
-    assert_eq!(entry(work, "bar.warp.sync -1;"), (false, false));
-    assert_eq!(entry(&format!("{barrier} {work}"), ""), (false, false));
-}
-
-#[test]
-fn lengths_that_checks_compare_are_no_reason_for_demands() {
-    // The lengths, in pairs, for which the host chooses the entry.
-    let chosen = |checks: &[(&str, &str)]| {
-        let check = |(p, (index, length)): (usize, &(&str, &str))| {
-            format!("setp.ge.u64 %p{p}, {index}, {length}; @%p{p} bra $A;")
-        };
-        let checks: String = (3..).zip(checks).map(check).collect();
-        let element = format!(
-            "ld.global.u32 %r4, [%to]; cvt.u64.u32 %d2, %r4; add.s64 %d3, %i, 1;
-            add.s64 %d4, %d2, 1; add.s64 %d5, %d2, %count; {checks}
-            st.global.u8 [%to], %r4; bra.uni $next; {}",
-            panic_with("$A", "%i")
-        );
-        let (_, is_chosen) = ordinary(&[], "", &element);
-        let lengths = [[512, 512], [513, 512], [512, 513], [4096, 512], [513, 511]];
-        let chosen = lengths.into_iter().filter(|&[a, b]| is_chosen([a, b, 512]));
-        chosen.collect::<Vec<[u64; 2]>>()
-    };
-    // The starts of rows have one more element, which is no reason to demand that of other slices.
-    let rows = [("%i", "%a"), ("%d3", "%a"), ("%i", "%b")];
-    assert_eq!(chosen(&rows), [[513, 512], [4096, 512]]);
-    // Slices with the same index have the same length, but not if one has more elements.
-    let same = vec![[512, 512], [512, 513]];
-    assert_eq!(chosen(&[("%d2", "%a"), ("%d2", "%b")]), same);
-    let every = vec![[512, 512], [513, 512], [512, 513], [4096, 512], [513, 511]];
-    assert_eq!(
-        chosen(&[("%d2", "%a"), ("%d4", "%a"), ("%d2", "%b")]),
-        every
-    );
-    assert_eq!(
-        chosen(&[("%d2", "%a"), ("%d5", "%a"), ("%d2", "%b")]),
-        every
-    );
-}
-
-#[test]
-fn bounds_of_products_divide_by_values_of_the_launch() {
-    // The widths for which the host chooses the entry: of images of 2²⁰ tiles.
-    let widths = |tile: &str| {
-        let element = format!(
-            "shr.u64 %d3, %b, 2; {tile} mul.lo.s64 %d4, %d2, %b;
-            add.s64 %d5, %d4, %i; add.s64 %d6, %d5, %to; st.global.u8 [%d6], %r1;
-            setp.ge.u64 %p3, %i, %a; @%p3 bra $next; st.global.u8 [%d6+1], %r1;"
-        );
-        let (_, is_chosen) = ordinary(&[], "", &element);
-        let widths = [3, 4, 512, 8192, 1 << 20].into_iter();
-        widths
-            .filter(|&b| is_chosen([1, b, 1 << 20]))
-            .collect::<Vec<u64>>()
-    };
-    assert_eq!(widths("div.u64 %d2, %i, %d3;"), [4, 512, 8192, 1 << 20]);
-    assert_eq!(widths("mov.u64 %d2, %i;"), [3, 4, 512]);
-    // The divisor is not known before the launch.
-    let loaded = "ld.global.u64 %d3, [%to]; div.u64 %d2, %i, %d3;";
-    assert_eq!(widths(loaded), [3, 4, 512]);
-    // A byte.
-    let byte = "ld.global.u8 %r4, [%to]; cvt.u64.u32 %d2, %r4;";
-    assert_eq!(widths(byte), [3, 4, 512, 8192, 1 << 20]);
+    (entry, is_chosen)
 }
 
 #[test]

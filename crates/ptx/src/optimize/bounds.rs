@@ -189,26 +189,9 @@ struct Limit<'a> {
     register: &'a str,
     bound: &'a str,
     margin: i64,
-    reach: Reach,
-}
-
-/// Whether registers reach their limits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
-    /// Unlikely: a quotient is at most the dividend, but mostly less. Such a limit keeps integers
-    /// small, but a length need not be as large.
-    Unlikely,
-    /// The limit is that of a check: the length of a slice, which may have more elements than the
-    /// kernel accesses. Slices with the same index are likely to have the same length.
-    Checked,
-    /// Likely, as in the loop over all elements.
-    Likely,
-}
-
-impl<'a> Limit<'a> {
-    fn is_reached(&self) -> bool {
-        self.reach != Reach::Unlikely
-    }
+    /// Whether the register is likely to reach the limit. A quotient is at most the dividend, but
+    /// mostly less. Such a limit keeps integers small, but a length need not be as large.
+    is_reached: bool,
 }
 
 /// Which limits count.
@@ -224,15 +207,6 @@ struct SumLimit<'a> {
     sum: Polynomial<'a>,
     extent: &'a str,
     margin: i64,
-}
-
-/// A sum of products of extents and a number.
-#[derive(Debug)]
-struct UpperBound<'a> {
-    products: Polynomial<'a>,
-    number: i64,
-    /// That of the limits that the bound follows from.
-    reach: Reach,
 }
 
 /// The part of a buffer from an index to its end.
@@ -286,8 +260,6 @@ struct Proven<'a> {
     is_check: bool,
     /// Whether the index is a number of a few bits: see [`compare_in_table`].
     is_in_table: bool,
-    /// Whether the bound follows from checks of other slices with the same index.
-    is_of_checks: bool,
     /// Whether the thread panics if the comparison has this outcome. No launch is meant to, so this is
     /// no reason for a demand.
     panics: bool,
@@ -329,9 +301,6 @@ struct Found<'a> {
     small: Vec<(&'a str, Polynomial<'a>)>,
     /// Those that are below such a sum, and likely to reach the number before.
     limited: HashMap<&'a str, Polynomial<'a>>,
-    /// The lengths that indices with multiples of extents are compared with: those of slices with
-    /// several elements per place.
-    several: HashSet<&'a str>,
     /// The registers with remainders that need no division.
     remainders: HashMap<&'a str, Subtractions>,
 }
@@ -721,9 +690,6 @@ fn analyze<'a>(
                         true => proven,
                         false => in_table().or(proven),
                     });
-                    found
-                        .several
-                        .extend(known.of_several(&facts, &special.extents, it));
                     let subtractions = known.subtractions(&facts, &special.extents, it);
                     found
                         .remainders
@@ -785,12 +751,8 @@ fn analyze<'a>(
                     after
                 });
                 let facts = after.as_ref().unwrap_or(&facts);
-                let reach = match check {
-                    Some(_) => Reach::Checked,
-                    None => Reach::Likely,
-                };
                 condition.implied(value, &mut |it| {
-                    _ = on_edge.assume_comparison(facts, it, reach);
+                    _ = on_edge.assume_comparison(facts, it);
                 });
             }
             match states.get_mut(&to) {
@@ -811,9 +773,6 @@ fn analyze<'a>(
     for each in &mut found.proven {
         each.panics = fails.contains(&(each.register, each.outcome));
         each.is_likely &= each.bound.is_multiple() || is_certain(each) || each.is_in_table;
-        // The other slice is likely to be longer.
-        let mut extents = each.bound.registers();
-        each.is_likely &= !(each.is_of_checks && extents.any(|it| found.several.contains(it)));
         each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
     found
@@ -859,7 +818,6 @@ fn compare_in_table<'a>(
         is_check: false,
         panics: false,
         is_in_table: true,
-        is_of_checks: false,
         length: Some(length),
     })
 }
@@ -1083,7 +1041,7 @@ impl<'a> Known<'a> {
             register,
             bound,
             margin: 1,
-            reach: reach_of_end(counted),
+            is_reached: counted.is_alone(),
         })
     }
 
@@ -1107,7 +1065,7 @@ impl<'a> Known<'a> {
             register,
             bound,
             margin: 1,
-            reach: reach_of_end(counted),
+            is_reached: counted.is_alone(),
         })
     }
 
@@ -1127,14 +1085,7 @@ impl<'a> Known<'a> {
             same.is_some()
         });
         (self.definitions).retain(|name, its| other.definitions.get(name) == Some(its));
-        self.limits.retain_mut(|limit| {
-            let same = other.limits.iter().filter(|its| {
-                (its.register, its.bound, its.margin) == (limit.register, limit.bound, limit.margin)
-            });
-            let reach = same.map(|its| its.reach).max();
-            limit.reach = limit.reach.min(reach.unwrap_or(limit.reach));
-            reach.is_some()
-        });
+        self.limits.retain(|limit| other.limits.contains(limit));
         (self.parameters).retain(|place, first| other.parameters.get(place) == Some(first));
         (self.positions).retain(|from, first| other.positions.get(from) == Some(first));
         (self.quotients).retain(|name, its| other.quotients.get(name) == Some(its));
@@ -1187,7 +1138,7 @@ impl<'a> Known<'a> {
                 let is_unsigned = ty.starts_with('u') || values.iter().all(Option::is_some);
                 let sums = (values.into_iter().flatten()).filter(|_| is_unsigned);
                 let sums = sums.filter_map(|value| value.polynomial.as_sum());
-                sums.map(|bound| (bound, Reach::Likely)).collect()
+                sums.map(|bound| (bound, true)).collect()
             }
             ("selp", ["b64" | "u64" | "s64"], [_, if_true, if_false, Operand::Name(condition)])
                 if it.guard.is_none() =>
@@ -1195,20 +1146,19 @@ impl<'a> Known<'a> {
                 let selected = [if_true, if_false];
                 let mut bounds = self.bounds_of_selected(facts, extents, selected, condition);
                 let saturated = self.saturated(facts, selected);
-                bounds.extend(saturated.map(|bound| (bound, Reach::Likely)));
+                bounds.extend(saturated.map(|bound| (bound, true)));
                 bounds
             }
             _ => Vec::new(),
         };
-        let quotient = self.dividend(facts, it);
-        let quotient = quotient.map(|bound| (bound, Reach::Unlikely));
+        let quotient = self.dividend(facts, it).map(|bound| (bound, false));
         let exact = (value.as_ref()).filter(|(value, _)| value.hypothesis.is_none());
         let difference = exact.and_then(|(value, _)| self.remainder(&value.polynomial));
         if difference.is_some() {
             value = None;
         }
         let remainder = self.greatest_remainder(facts, it).or(difference);
-        let remainder = remainder.map(|bound| (bound, Reach::Likely));
+        let remainder = remainder.map(|bound| (bound, true));
         let division = self.division(facts, it);
         let quotient_of = self.quotient(facts, extents, it);
         let part = self.part(facts, extents, it);
@@ -1240,21 +1190,21 @@ impl<'a> Known<'a> {
             }
             _ => {}
         }
-        for ((bound, number), reach) in least.into_iter().chain(quotient).chain(remainder) {
+        for ((bound, number), is_reached) in least.into_iter().chain(quotient).chain(remainder) {
             if bound != result
                 && let Some(margin) = i64::checked_neg(number)
             {
                 let others = self.limits.iter().filter(|limit| limit.register == bound);
                 let implied = others.filter_map(|limit| {
                     let margin = margin.checked_add(limit.margin)?;
-                    Some((limit.bound, margin, reach.min(limit.reach)))
+                    Some((limit.bound, margin, is_reached && limit.is_reached))
                 });
-                let limits: Vec<_> = implied.chain([(bound, margin, reach)]).collect();
-                let limits = limits.into_iter().map(|(bound, margin, reach)| Limit {
+                let limits: Vec<_> = implied.chain([(bound, margin, is_reached)]).collect();
+                let limits = limits.into_iter().map(|(bound, margin, is_reached)| Limit {
                     register: result,
                     bound,
                     margin,
-                    reach,
+                    is_reached,
                 });
                 self.limits.extend(limits);
             }
@@ -1543,8 +1493,10 @@ impl<'a> Known<'a> {
         let is_below = |factor: i64| {
             let difference = dividend.polynomial.plus(&divisor.polynomial, -factor)?;
             let all = self.upper_bounds(facts, extents, &difference, true, Limits::All)?;
-            let mut numbers = all.into_iter().filter(|it| it.products.0.is_empty());
-            Some(numbers.any(|it| it.number < 0))
+            let mut numbers = all
+                .into_iter()
+                .filter(|(products, _)| products.0.is_empty());
+            Some(numbers.any(|(_, number)| number < 0))
         };
         match [is_below(1)?, is_below(2)?] {
             [true, _] => Some(Subtractions::None),
@@ -1576,7 +1528,7 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         selected: [&Operand<'a>; 2],
         condition: &str,
-    ) -> Vec<((&'a str, i64), Reach)> {
+    ) -> Vec<((&'a str, i64), bool)> {
         let condition = facts.condition(condition);
         let mut compares = false;
         for value in [true, false] {
@@ -1587,10 +1539,7 @@ impl<'a> Known<'a> {
         }
         let cases = [(selected[0], true), (selected[1], false)].map(|(operand, value)| {
             let mut known = self.clone();
-            let likely = Reach::Likely;
-            condition.implied(value, &mut |it| {
-                _ = known.assume_comparison(facts, it, likely)
-            });
+            condition.implied(value, &mut |it| _ = known.assume_comparison(facts, it));
             (operand, known)
         });
         let at_most = |(operand, known): &(&Operand<'a>, Known<'a>), extent: &'a str| {
@@ -1604,7 +1553,7 @@ impl<'a> Known<'a> {
             }
             let (register, number) = value.polynomial.as_sum()?;
             let limits = known.limits.iter().filter(|limit| limit.bound == extent);
-            let limits = limits.filter(|limit| limit.register == register && limit.is_reached());
+            let limits = limits.filter(|limit| limit.register == register && limit.is_reached);
             limits
                 .filter_map(|limit| number.checked_sub(limit.margin))
                 .min()
@@ -1616,15 +1565,13 @@ impl<'a> Known<'a> {
             let [a, b] = [at_most(&cases[0], extent)?, at_most(&cases[1], extent)?];
             // The 0 of `if i < length { i } else { 0 }` is greater than `length - 1` only if there are
             // no elements.
-            let reach = match (a, b) {
-                ((number, true), (other, false)) | ((other, false), (number, true))
-                    if number > other =>
-                {
-                    Reach::Unlikely
+            let is_reached = match (a, b) {
+                ((number, true), (other, false)) | ((other, false), (number, true)) => {
+                    number <= other
                 }
-                _ => Reach::Likely,
+                _ => true,
             };
-            Some(((extent, a.0.max(b.0)), reach))
+            Some(((extent, a.0.max(b.0)), is_reached))
         });
         bounds.collect()
     }
@@ -1770,13 +1717,14 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         polynomial: &Polynomial<'a>,
         limits: Limits,
-    ) -> Option<(Polynomial<'a>, Reach)> {
+    ) -> Option<(Polynomial<'a>, bool)> {
         let product = self.product_of(facts, extents, polynomial, false, limits);
-        product.or_else(|| {
+        product.map(|product| (product, true)).or_else(|| {
             let part = self.in_part(facts, extents, polynomial);
-            part.map(|extent| (extent, Reach::Likely)).or_else(|| {
+            part.map(|extent| (extent, true)).or_else(|| {
                 let whole = self.defined(polynomial)?;
                 let product = self.product_of(facts, extents, &whole, false, limits);
+                let product = product.map(|product| (product, true));
                 product.or_else(|| self.sum_of(facts, extents, &whole, limits))
             })
         })
@@ -1840,8 +1788,8 @@ impl<'a> Known<'a> {
         substituted(polynomial, &values, &values)
     }
 
-    /// Returns a product of extents that the value of a polynomial is below, and whether a slice with
-    /// such an index is likely to have that length. Unless `negative`, the value must be at least 0.
+    /// Returns a product of extents that the value of a polynomial is below. Unless `negative`, the
+    /// value must be at least 0.
     fn product_of(
         &self,
         facts: &Facts<'a>,
@@ -1849,22 +1797,14 @@ impl<'a> Known<'a> {
         polynomial: &Polynomial<'a>,
         negative: bool,
         limits: Limits,
-    ) -> Option<(Polynomial<'a>, Reach)> {
+    ) -> Option<Polynomial<'a>> {
         let all = self.upper_bounds(facts, extents, polynomial, negative, limits)?;
-        let mut below = all.into_iter().filter(|bound| bound.number < 0);
-        below.find_map(|bound| {
-            let reach = match (bound.reach, bound.number) {
-                (Reach::Checked, -1) => Reach::Checked,
-                // The index is less than that of the other slice.
-                (Reach::Checked, _) => Reach::Unlikely,
-                _ => Reach::Likely,
-            };
-            (bound.products.is_multiple()).then_some((bound.products, reach))
-        })
+        let mut products = all.into_iter().filter(|(_, number)| *number < 0);
+        products.find_map(|(bound, _)| bound.is_multiple().then_some(bound))
     }
 
     /// Returns sums of products of extents, each with a number, that the value of a polynomial is at
-    /// most, and whether it is likely to reach them. Unless `negative`, the value must be at least 0.
+    /// most. Unless `negative`, the value must be at least 0.
     fn upper_bounds(
         &self,
         facts: &Facts<'a>,
@@ -1872,33 +1812,26 @@ impl<'a> Known<'a> {
         polynomial: &Polynomial<'a>,
         negative: bool,
         limits: Limits,
-    ) -> Option<Vec<UpperBound<'a>>> {
+    ) -> Option<Vec<(Polynomial<'a>, i64)>> {
         let (registers, least) = least_of(facts, extents, polynomial)?;
-        let mut choices: Vec<Vec<(Polynomial<'a>, Reach)>> = Vec::new();
+        let mut choices: Vec<Vec<Polynomial<'a>>> = Vec::new();
         for &register in &registers {
             let (_, high) = facts.range(&Operand::Name(register))?;
             let mut bounds = self.bounds(register, extents, limits);
-            bounds.push((Polynomial::constant(high), Reach::Likely));
+            bounds.push(Polynomial::constant(high));
             choices.push(bounds);
         }
         // All combinations of upper bounds.
         let total: usize = choices.iter().map(Vec::len).product();
         let bounds = (0..total.min(32)).filter_map(|mut index| {
             let mut most = least.clone();
-            let mut reach = Reach::Likely;
             for (register, bounds) in registers.iter().zip(&choices) {
-                let (bound, its) = &bounds[index % bounds.len()];
-                most.insert(register, bound.clone());
-                reach = reach.min(*its);
+                most.insert(register, bounds[index % bounds.len()].clone());
                 index /= bounds.len();
             }
             let allowed = negative || is_not_negative(polynomial, &least, &most);
             let (products, number, _) = self.highest(facts, polynomial, &least, &most)?;
-            allowed.then_some(UpperBound {
-                products,
-                number,
-                reach,
-            })
+            allowed.then_some((products, number))
         });
         Some(bounds.collect())
     }
@@ -1911,18 +1844,14 @@ impl<'a> Known<'a> {
         extents: &HashSet<&'a str>,
         polynomial: &Polynomial<'a>,
         limits: Limits,
-    ) -> Option<(Polynomial<'a>, Reach)> {
+    ) -> Option<(Polynomial<'a>, bool)> {
         let (registers, least) = least_of(facts, extents, polynomial)?;
         let mut most = least.clone();
-        let mut is_reached = true;
         for register in registers {
             let of = self.limits.iter().filter(|limit| {
-                let is_reached = limits == Limits::All || limit.is_reached();
+                let is_reached = limits == Limits::All || limit.is_reached;
                 limit.register == register && extents.contains(limit.bound) && is_reached
             });
-            let most_likely = of.clone().map(|limit| limit.reach).max()?;
-            let of = of.filter(|limit| limit.reach == most_likely);
-            is_reached &= most_likely == Reach::Likely;
             // The width of a matrix rather than its length, and that rather than those of slices, which
             // are compared later.
             let is_part = |limit: &&Limit<'a>| polynomial.registers().any(|it| it == limit.bound);
@@ -1942,11 +1871,7 @@ impl<'a> Known<'a> {
         if more > 0 {
             sum.add(Product::new(), more)?;
         }
-        let reach = match is_reached && is_exact && more >= 0 {
-            true => Reach::Likely,
-            false => Reach::Unlikely,
-        };
-        Some((sum, reach))
+        Some((sum, is_exact && more >= 0))
     }
 
     /// Returns the products of extents and the number whose sum the value of a polynomial is at most,
@@ -2002,38 +1927,31 @@ impl<'a> Known<'a> {
         implied.chain(low(extent)).fold(0, i64::max)
     }
 
-    /// Returns upper bounds of a register that consist of an extent and a number. The most likely ones
-    /// come first.
+    /// Returns upper bounds of a register that consist of an extent and a number.
     fn bounds(
         &self,
         register: &'a str,
         extents: &HashSet<&'a str>,
         which: Limits,
-    ) -> Vec<(Polynomial<'a>, Reach)> {
+    ) -> Vec<Polynomial<'a>> {
         let of = self
             .limits
             .iter()
             .filter(|limit| limit.register == register);
-        let (reached, others): (Vec<_>, Vec<_>) = of.partition(|limit| limit.is_reached());
+        let (reached, others): (Vec<_>, Vec<_>) = of.partition(|limit| limit.is_reached);
         let limits = match (which, reached.is_empty()) {
             (Limits::All, true) => others,
             _ => reached,
         };
-        let is_tightest = |limit: &&&Limit<'a>| {
-            let mut same = limits.iter().filter(|other| other.bound == limit.bound);
-            same.all(|other| other.margin <= limit.margin || other.reach < limit.reach)
-        };
-        let of_extents = (limits.iter()).filter(|limit| extents.contains(limit.bound));
-        let mut found: Vec<(Polynomial<'a>, Reach)> = of_extents
-            .filter(is_tightest)
+        let limits = limits.into_iter();
+        let mut found: Vec<Polynomial<'a>> = limits
+            .filter(|limit| extents.contains(limit.bound))
             .filter_map(|limit| {
                 let margin = Polynomial::constant(limit.margin);
-                let bound = Polynomial::register(limit.bound).plus(&margin, -1)?;
-                Some((bound, limit.reach))
+                Polynomial::register(limit.bound).plus(&margin, -1)
             })
             .collect();
         found.reverse();
-        found.sort_by_key(|&(_, reach)| std::cmp::Reverse(reach));
         found.truncate(3);
         found
     }
@@ -2090,7 +2008,6 @@ impl<'a> Known<'a> {
                 is_check: false,
                 panics: false,
                 is_in_table: false,
-                is_of_checks: false,
                 length: None,
             });
         }
@@ -2107,8 +2024,10 @@ impl<'a> Known<'a> {
         let most = |a: &Polynomial<'a>, b: &Polynomial<'a>| {
             let difference = a.plus(b, -1)?;
             let all = self.upper_bounds(facts, extents, &difference, true, Limits::All)?;
-            let numbers = all.into_iter().filter(|it| it.products.0.is_empty());
-            numbers.map(|it| it.number).min()
+            let numbers = all
+                .into_iter()
+                .filter(|(products, _)| products.0.is_empty());
+            numbers.map(|(_, number)| number).min()
         };
         let (left, right) = (left.polynomial, right.polynomial);
         // The most that either side exceeds the other by.
@@ -2129,7 +2048,6 @@ impl<'a> Known<'a> {
             is_check: false,
             panics: false,
             is_in_table: false,
-            is_of_checks: false,
             length: None,
         })
     }
@@ -2182,7 +2100,7 @@ impl<'a> Known<'a> {
         if self.value(facts, &comparison.right)?.polynomial.degree() > 1 {
             return None;
         }
-        let (bound, reach) = self.below(facts, extents, &polynomial, Limits::Reached)?;
+        let (bound, is_likely) = self.below(facts, extents, &polynomial, Limits::Reached)?;
         if index
             .hypothesis
             .is_some_and(|known| !known.is_within(&bound))
@@ -2193,37 +2111,12 @@ impl<'a> Known<'a> {
         Some(Proven {
             register,
             outcome,
-            is_likely: reach != Reach::Unlikely && self.is_natural(&polynomial, &bound),
+            is_likely: is_likely && self.is_natural(&polynomial, &bound),
             bound,
             is_check: false,
             panics: false,
             is_in_table: false,
-            is_of_checks: reach == Reach::Checked,
             length: Some(length),
-        })
-    }
-
-    /// Returns the length that a comparison compares with an index that is the sum of a multiple of an
-    /// extent and another number.
-    fn of_several(
-        &self,
-        facts: &Facts<'a>,
-        extents: &HashSet<&'a str>,
-        it: &Instruction<'a>,
-    ) -> Option<&'a str> {
-        let comparison = Comparison::of(it, true)?;
-        let sides = [
-            (&comparison.left, &comparison.right),
-            (&comparison.right, &comparison.left),
-        ];
-        sides.into_iter().find_map(|(index, length)| {
-            let &Operand::Name(length) = length else {
-                return None;
-            };
-            let index = self.value(facts, index)?.polynomial;
-            let mut registers = index.registers();
-            let is_of_several = index.0.len() > 1 && registers.any(|it| extents.contains(it));
-            (is_of_several && extents.contains(length)).then_some(length)
         })
     }
 
@@ -2290,7 +2183,7 @@ impl<'a> Known<'a> {
                 let rest = rest.plus(&Polynomial::constant(margin), -1)?;
                 self.product_of(facts, extents, &rest, true, Limits::Reached)
             };
-            let (product, reach) = least(&difference, -coefficient, margin)?;
+            let product = least(&difference, -coefficient, margin)?;
             let holds = |side: &Value<'a>| {
                 let hypothesis = side.hypothesis.as_ref();
                 hypothesis.is_none_or(|known| known.is_within(&product))
@@ -2301,17 +2194,16 @@ impl<'a> Known<'a> {
             // As an unsigned number, a negative one is greater than any length.
             let not_negative = |side: &Value<'a>| {
                 self.is_not_negative(facts, extents, side)
-                    || least(&side.polynomial, -1, 1).is_some_and(|(its, _)| its == product)
+                    || least(&side.polynomial, -1, 1).as_ref() == Some(&product)
             };
             sides.iter().all(not_negative).then_some(Proven {
                 register,
                 outcome,
-                is_likely: reach != Reach::Unlikely && self.is_natural(&difference, &product),
+                is_likely: self.is_natural(&difference, &product),
                 bound: product,
                 is_check: false,
                 panics: false,
                 is_in_table: false,
-                is_of_checks: reach == Reach::Checked,
                 length: Some(length),
             })
         })
@@ -2329,10 +2221,10 @@ impl<'a> Known<'a> {
             };
             let mut limits = self.limits.iter();
             !self.definitions.contains_key(name)
-                && !limits.any(|limit| limit.register == *name && !limit.is_reached())
+                && !limits.any(|limit| limit.register == *name && !limit.is_reached)
         };
         let mut known = self.clone();
-        known.assume_comparison(facts, it, Reach::Likely).is_some()
+        known.assume_comparison(facts, it).is_some()
             && is_position(&it.left)
             && is_position(&it.right)
             || is_known
@@ -2340,12 +2232,7 @@ impl<'a> Known<'a> {
                 .is_some_and(|proven| proven.bound.is_product())
     }
 
-    fn assume_comparison(
-        &mut self,
-        facts: &Facts<'a>,
-        it: &Comparison<'a>,
-        reach: Reach,
-    ) -> Option<()> {
+    fn assume_comparison(&mut self, facts: &Facts<'a>, it: &Comparison<'a>) -> Option<()> {
         let it = match it.relation {
             Relation::Greater | Relation::GreaterOrEqual => &it.swapped(),
             _ => it,
@@ -2399,7 +2286,7 @@ impl<'a> Known<'a> {
             register: left.0,
             bound: right.0,
             margin,
-            reach,
+            is_reached: true,
         });
         Some(())
     }
@@ -2412,7 +2299,7 @@ impl<'a> Known<'a> {
                 register: limit.register,
                 bound: it.bound,
                 margin: limit.margin.checked_add(it.margin)?,
-                reach: it.reach.min(limit.reach),
+                is_reached: it.is_reached,
             })
         });
         let mut limits: Vec<_> = implied.collect();
@@ -2449,14 +2336,6 @@ impl<'a> Known<'a> {
             self.sum_limits.push(limit);
         }
         Some(())
-    }
-}
-
-/// Returns whether the counter of a loop reaches its limit.
-fn reach_of_end(counted: &Counted<'_>) -> Reach {
-    match counted.is_alone() {
-        true => Reach::Likely,
-        false => Reach::Unlikely,
     }
 }
 

@@ -201,7 +201,6 @@ impl<'k, 'a> Bounds<'k, 'a> {
                 let value = test.value(name)?;
                 Some(Bound::Register(value, BOUND - 1))
             }
-            ("ld", [.., "u8"], _) => Some(Bound::Number(u8::MAX.into())),
             ("ld", ["param", "u32"], _) => {
                 let value = [Operand::Name(test.value(name)?)];
                 let whole = test.emit(Type::B64, "cvt", &["u64", "u32"], value);
@@ -305,11 +304,14 @@ impl<'k, 'a> Bounds<'k, 'a> {
                 let Operand::Name(divisor) = self.original(divisor) else {
                     return Some(a);
                 };
-                // An upper bound of the divisor would not do.
-                let Some(divisor) = self.positive_value(test, divisor, depth) else {
+                // An upper bound of the divisor would not do, but that of a parameter is its value.
+                let is_exact = self.single.get(divisor).is_some_and(is_parameter);
+                let divisor = Operand::Name(divisor);
+                if !is_exact || !self.is_at_least(test, &divisor, 1, depth) {
                     return Some(a);
-                };
-                let operands = [a.operand(), Operand::Name(divisor)];
+                }
+                let divisor = self.operand(test, &divisor, depth)?;
+                let operands = [a.operand(), divisor.operand()];
                 let value = test.emit(Type::B64, "div", &["u64"], operands);
                 Some(Bound::Register(value, a.most()))
             }
@@ -339,36 +341,6 @@ impl<'k, 'a> Bounds<'k, 'a> {
             }
             _ => None,
         }
-    }
-
-    /// Returns the 64-bit register of the test with the value of a small integer that depends on the
-    /// parameters and the sizes of the launch alone. The test demands that it is not zero.
-    fn positive_value(
-        &mut self,
-        test: &mut Test<'_, 'a>,
-        name: &'a str,
-        depth: usize,
-    ) -> Option<&'a str> {
-        let bound = self.of(test, name, depth)?;
-        let value = match (self.single.get(name).is_some_and(is_parameter), bound) {
-            // The bound of a parameter is its value.
-            (true, Bound::Register(value, _)) => value,
-            _ => {
-                let value = test.value(name)?;
-                match test.type_of(value)? {
-                    Type::B32 => {
-                        let value = [Operand::Name(value)];
-                        test.emit(Type::B64, "cvt", &["u64", "u32"], value)
-                    }
-                    Type::B64 => value,
-                    _ => return None,
-                }
-            }
-        };
-        if !self.positive.contains(&(value, name)) {
-            self.positive.push((value, name));
-        }
-        Some(value)
     }
 
     /// Returns the divisor if a register holds the quotient of a number times the divisor. The

@@ -10,9 +10,7 @@
 //!   [`products`]).
 //! - The grid has one dimension, if the kernel only uses the flattened index of the block; likewise
 //!   the block.
-//! - The grid has a thread for each element: no grid-stride loop has a second iteration. Not if the
-//!   threads of a block combine their results after the loop, as those of a reduction do: such kernels
-//!   are often launched with as many blocks as the GPU can run at once.
+//! - The grid has a thread for each element: no grid-stride loop has a second iteration.
 //!
 //! If the test passes, the copy runs. It has no grid-stride loops, and `narrow` computes its
 //! integers in 32 bits. Otherwise, the original runs. All threads of the grid take the same branch,
@@ -263,18 +261,14 @@ pub(super) fn specialize<'a>(
 
     // The test of the strides.
     let found = loops::single_latch(graph, &cold);
-    let single_iteration: Vec<&Loop<'a>> = (found.iter())
-        .filter(|each| !combines_after(graph, &cold, &single, &found, each))
-        .collect();
-    let keeps_loop = single_iteration.len() < found.len();
     let mut test = Test::new(graph, names, &single, &extents);
     test.values = values;
-    let covered: Vec<(&Loop<'a>, Covered<'a>)> = (single_iteration.into_iter())
+    let covered: Vec<(&Loop<'a>, Covered<'a>)> = (found.iter())
         .filter_map(|each| Some((each, test.covers(each)?)))
         .collect();
     let sizes = test.sizes(&cold);
     let has_loop = !covered.is_empty() || !sizes.is_empty();
-    if operations < WORTHWHILE && !has_loop && !keeps_loop && !is_flattened {
+    if operations < WORTHWHILE && !has_loop && !is_flattened {
         return None;
     }
     let (second_test, second_condition) = match has_loop {
@@ -828,11 +822,6 @@ impl<'g, 'a> Test<'g, 'a> {
         (self.graph).emit(self.names, body, ty, opcode, modifiers, sources)
     }
 
-    /// Returns the type of a register.
-    pub fn type_of(&self, name: &str) -> Option<Type> {
-        self.graph.type_of(name)
-    }
-
     /// Returns a register with the value of a special register.
     pub fn special(&mut self, name: &'static str) -> &'a str {
         if let Some(&known) = self.values.get(name) {
@@ -1308,17 +1297,11 @@ fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, 
 /// Returns whether a register is computed from the number of blocks in the grid by at most
 /// [`STEPS`] instructions.
 fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str) -> bool {
-    depends_on(single, register, "%nctaid")
-}
-
-/// Returns whether a register is computed by at most [`STEPS`] instructions from a special register
-/// whose name starts with a prefix.
-fn depends_on(single: &HashMap<&str, Instruction<'_>>, register: &str, special: &str) -> bool {
     // Each register once: the number of paths to it grows exponentially.
     let mut seen = HashSet::from_iter([register]);
     let mut level = vec![register];
     for _ in 0..=STEPS {
-        if level.iter().any(|name| name.starts_with(special)) {
+        if level.iter().any(|name| name.starts_with("%nctaid")) {
             return true;
         }
         let mut next = Vec::new();
@@ -1334,59 +1317,6 @@ fn depends_on(single: &HashMap<&str, Instruction<'_>>, register: &str, special: 
         level = next;
     }
     false
-}
-
-/// Returns whether each thread has elements in a loop over the grid, which has one dimension, and the
-/// threads of a block then combine their results: there is a barrier after the loop.
-fn combines_after<'a>(
-    graph: &Graph<'a>,
-    cold: &[bool],
-    single: &HashMap<&'a str, Instruction<'a>>,
-    loops: &[Loop<'a>],
-    each: &Loop<'a>,
-) -> bool {
-    let is_over_grid =
-        |it: &Loop<'a>| strided(graph, it).is_some_and(|(_, stride, _)| is_of_grid(single, stride));
-    let Some((counter, ..)) = strided(graph, each).filter(|_| is_over_grid(each)) else {
-        return false;
-    };
-    let [y, z, size_x, size_y, _] = FLATTENED[0];
-    let has_one_dimension = !reads(graph, cold, y) && !reads(graph, cold, z)
-        || flattened(graph, cold, [y, z], [size_x, size_y]) == Some(Flattened::Three);
-    // Warps that have elements together are as many as there are rows.
-    let mut is_of_warp = false;
-    graph.visit(each.blocks.iter().copied(), &mut |it| {
-        is_of_warp |= ["bar", "barrier", "match", "redux", "shfl", "vote"].contains(&it.opcode);
-    });
-    if !has_one_dimension || is_of_warp {
-        return false;
-    }
-    // The first element of a thread, rather than of a block.
-    let mut is_of_thread = false;
-    let outside = hot(graph, cold).filter(|id| !each.contains(*id));
-    graph.visit(outside, &mut |it| {
-        results(it, &mut |name| {
-            if name == counter {
-                sources(it, &mut |name| {
-                    is_of_thread |= depends_on(single, name, "%tid");
-                });
-            }
-        });
-    });
-    let mut seen: HashSet<Id> = each.blocks.iter().copied().collect();
-    let mut left = each.blocks.clone();
-    let mut waits = false;
-    while let Some(id) = left.pop() {
-        let targets = graph.blocks[id].end.targets().into_iter();
-        left.extend(targets.filter(|&to| !cold[to] && seen.insert(to)));
-        if !loops.iter().any(|it| it.contains(id) && is_over_grid(it)) {
-            graph.visit([id], &mut |it| {
-                let is_barrier = matches!(it.opcode, "bar" | "barrier");
-                waits |= is_barrier && !it.modifiers.contains(&"warp");
-            });
-        }
-    }
-    is_of_thread && waits
 }
 
 /// Copies all blocks, with new registers; pairs of `equal` registers are one register in the copy.
