@@ -1,4 +1,5 @@
-//! Replaces the calls of panics in kernels with jumps to one copy of the called function.
+//! Replaces the calls of panics in kernels with jumps to one copy of the called function, or to a copy
+//! of its own for a panic whose label begins with [`OWN`].
 //!
 //! For ptxas, a call in divergent code is expensive even if it never executes: other threads of the
 //! warp continue while it runs, so their uniform registers must be those that functions preserve,
@@ -24,6 +25,9 @@ use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, State
 /// The first characters of the label of an inlined function, which a number, `_` and the function's
 /// name follow.
 const LABEL: &str = "$L__panic";
+
+/// The first characters of the labels of a panic that gets copies of its own. A number and `_` follow.
+pub(crate) const OWN: &str = "$L__own";
 
 /// The function that reports a panic, and records its launch for [`WAITS`].
 const RECORDS_LAUNCH: &str = "__cuda_std_report_failure";
@@ -68,9 +72,9 @@ pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
                 registers: Vec::new(),
                 count: 0,
             };
-            kernel.replace_calls(body);
-            while let Some(name) = kernel.pending.pop() {
-                let copy = kernel.copy(name);
+            kernel.replace_calls(body, None);
+            while let Some(key) = kernel.pending.pop() {
+                let copy = kernel.copy(key);
                 body.extend(copy);
             }
             body.splice(0..0, kernel.registers);
@@ -274,6 +278,9 @@ pub(crate) fn call_of<'a>(statement: &Statement<'a>) -> Option<Call<'a>> {
     })
 }
 
+/// An inlined function: its name, after the number of the panic to which the copy belongs.
+type Key<'a> = (Option<u32>, &'a str);
+
 /// A kernel into which functions are inlined.
 struct Kernel<'m, 'a> {
     candidates: &'m HashMap<&'a str, Candidate<'a>>,
@@ -281,9 +288,9 @@ struct Kernel<'m, 'a> {
     /// Whether the module has [`WAITS`].
     waits: bool,
     /// The label and the registers of the parameters of each inlined function.
-    inlined: HashMap<&'a str, (&'a str, Vec<&'a str>)>,
+    inlined: HashMap<Key<'a>, (&'a str, Vec<&'a str>)>,
     /// The inlined functions whose body is not yet copied.
-    pending: Vec<&'a str>,
+    pending: Vec<Key<'a>>,
     /// The declarations of new registers.
     registers: Vec<Statement<'a>>,
     count: usize,
@@ -302,11 +309,18 @@ impl<'a> Kernel<'_, 'a> {
         name
     }
 
-    /// Replaces the calls in a body with jumps.
-    fn replace_calls(&mut self, body: &mut Vec<Statement<'a>>) {
+    /// Replaces the calls in a body with jumps. `panic` is the number of the panic that the body belongs
+    /// to, if that has its own copies.
+    fn replace_calls(&mut self, body: &mut Vec<Statement<'a>>, panic: Option<u32>) {
         let mut replaced = Vec::with_capacity(body.len());
+        let mut own = panic;
         for statement in body.drain(..) {
-            match call_of(&statement).and_then(|call| self.jump(call)) {
+            if let Statement::Label(label) = statement
+                && panic.is_none()
+            {
+                own = own_panic(label);
+            }
+            match call_of(&statement).and_then(|call| self.jump(call, own)) {
                 Some(jump) => replaced.extend(jump),
                 None => replaced.push(statement),
             }
@@ -314,8 +328,8 @@ impl<'a> Kernel<'_, 'a> {
         *body = replaced;
     }
 
-    /// Returns the jump that replaces a call.
-    fn jump(&mut self, mut call: Call<'a>) -> Option<Vec<Statement<'a>>> {
+    /// Returns the jump that replaces a call of a panic.
+    fn jump(&mut self, mut call: Call<'a>, panic: Option<u32>) -> Option<Vec<Statement<'a>>> {
         match original(call.function) {
             IS_CLAIMED => return Some(vec![instruction("exit", &[], Vec::new())]),
             RECORDS_LAUNCH if !self.waits => {
@@ -328,14 +342,15 @@ impl<'a> Kernel<'_, 'a> {
         if candidate.params.len() != call.arguments.len() {
             return None;
         }
-        if !self.inlined.contains_key(call.function) {
+        let key = (panic, call.function);
+        if !self.inlined.contains_key(&key) {
             let label = self.names.numbered(LABEL, call.function);
             let params = candidate.params.iter();
             let params = params.map(|&(_, ty)| self.register(bits(ty))).collect();
-            self.inlined.insert(call.function, (label, params));
-            self.pending.push(call.function);
+            self.inlined.insert(key, (label, params));
+            self.pending.push(key);
         }
-        let (label, params) = &self.inlined[call.function];
+        let (label, params) = &self.inlined[&key];
         let mut jump = Vec::new();
         for ((register, &(_, ty)), argument) in
             params.iter().zip(&candidate.params).zip(call.arguments)
@@ -349,8 +364,9 @@ impl<'a> Kernel<'_, 'a> {
     }
 
     /// Returns a copy of a function's body.
-    fn copy(&mut self, function: &'a str) -> Vec<Statement<'a>> {
-        let (label, params) = self.inlined[function].clone();
+    fn copy(&mut self, key: Key<'a>) -> Vec<Statement<'a>> {
+        let (label, params) = self.inlined[&key].clone();
+        let (panic, function) = key;
         let candidate = &self.candidates[function];
         let names = self.renamed(&candidate.body);
         let mut body = vec![Statement::Label(label)];
@@ -393,7 +409,7 @@ impl<'a> Kernel<'_, 'a> {
                 _ => {}
             }
         }
-        self.replace_calls(&mut body);
+        self.replace_calls(&mut body, panic);
         body
     }
 
@@ -508,6 +524,12 @@ pub(crate) fn with_calls<'a>(body: &[Statement<'a>]) -> (Vec<Statement<'a>>, Has
         }
     }
     (result, functions)
+}
+
+/// Returns the number of the panic that a label belongs to, if it gets its own copies of functions.
+fn own_panic(label: &str) -> Option<u32> {
+    let (number, _) = label.strip_prefix(OWN)?.split_once('_')?;
+    number.parse().ok()
 }
 
 /// Returns the function whose copy begins at a label.

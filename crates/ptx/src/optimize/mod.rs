@@ -14,7 +14,6 @@ mod convert;
 mod coordinates;
 mod count_down;
 mod counts;
-mod deferred;
 mod divisions;
 mod duplicates;
 mod early_loads;
@@ -38,6 +37,7 @@ mod ordered;
 mod ordinary;
 mod overwritten;
 mod own_indices;
+mod own_panics;
 mod panics;
 mod parameters;
 mod products;
@@ -418,8 +418,8 @@ fn optimize_function<'a>(
     } else {
         None
     };
-    let finish = |mut graph: Graph<'a>, changed: usize| {
-        let replaced = loop_ends::replace(&mut graph, names)
+    let finish = |mut graph: Graph<'a>, changed: usize, rarely_runs: bool| {
+        let mut replaced = loop_ends::replace(&mut graph, names)
             + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
             + selections::replace(&mut graph, names)
@@ -431,8 +431,10 @@ fn optimize_function<'a>(
             + before_barriers::keep(&mut graph)
             + count_down::count(&mut graph, names)
             + panics::merge(&mut graph, names)
-            + joined_exits::join(&mut graph, names, &slow)
-            + deferred::defer(&mut graph, names);
+            + joined_exits::join(&mut graph, names, &slow);
+        if !rarely_runs {
+            replaced += own_panics::separate(&mut graph, names);
+        }
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()
@@ -442,11 +444,11 @@ fn optimize_function<'a>(
     if let Some((original, condition)) = original {
         let mut copy = function.clone();
         copy.name = names.name(&format!("{}{ORDINARY_SUFFIX}", function.name));
-        copy.body = finish(graph, changed);
+        copy.body = finish(graph, changed, false);
         ordinary = Some((copy, ordinary::variable(names, function, &condition)));
         graph = original;
     }
-    if let Some(body) = finish(graph, changed) {
+    if let Some(body) = finish(graph, changed, ordinary.is_some()) {
         function.body = Some(body);
     }
     Some(Optimized { budget, ordinary })

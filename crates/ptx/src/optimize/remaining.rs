@@ -7,7 +7,6 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeSet, VecDeque};
 
-use super::deferred;
 use super::flow::{End, Graph, Id};
 use super::instructions::instructions;
 use super::loops::{add_body, back_edges};
@@ -57,8 +56,7 @@ pub fn loop_checks<'a>(module: &Module<'a>, function: &Function<'a>) -> Option<V
     let names = Names::other_than(body);
     let mut no_return = no_return(module);
     no_return.extend(&inlined);
-    let mut graph = Graph::new(body, &no_return, &names)?;
-    deferred::restore(&mut graph);
+    let graph = Graph::new(body, &no_return, &names)?;
     let cold = graph.cold();
     let loops = loops(&graph, &cold);
     let slow = slow(&graph, &loops, body);
@@ -331,24 +329,6 @@ mod tests {
         let mut panics = found[0].0.clone();
         panics.sort();
         assert_eq!(panics, ["bounds [] 7", "overflow [] 9"]);
-    }
-
-    #[test]
-    fn deferred_panics_are_those_of_their_checks() {
-        let body = "mov.b32 %q, 0;\n\
-                    $L__BB0_1:\nsetp.lt.u64 %p2, %r1, %r2;\n.loc 1 7 5\n@!%p2 bra $L__BB0_5;\n\
-                    add.s64 %r4, %r4, 1;\n\
-                    setp.lt.u64 %p4, %r1, %r3;\n.loc 1 9 5\n@!%p4 bra $L__BB0_6;\n\
-                    add.s64 %r1, %r1, 1;\nsetp.ne.s64 %p3, %r1, 9;\n@%p3 bra $L__BB0_1;\n\
-                    $L__BB0_2:\nsetp.ne.b32 %p5, %q, 0;\n@%p5 bra $L__BB0_7;\nret;\n\
-                    $L__BB0_5:\nmov.b32 %q, 1;\nbra $L__BB0_2;\n\
-                    $L__BB0_6:\nmov.b32 %q, 2;\nbra $L__BB0_2;\n\
-                    $L__BB0_7:\nsetp.eq.b32 %p6, %q, 2;\n@%p6 bra $L__BB0_4;\n\
-                    {\ncall.uni bounds, ();\n}\n\
-                    $L__BB0_4:\n{\ncall.uni overflow, ();\n}";
-        let found = checks(&format!(".reg .b32 %q;\n{body}"));
-        let panics: Vec<_> = found.into_iter().map(|(panics, _)| panics).collect();
-        assert_eq!(panics, [["bounds [] 7"], ["overflow [] 9"]]);
     }
 
     #[test]
