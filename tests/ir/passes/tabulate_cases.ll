@@ -237,3 +237,59 @@ join:
 end:
   ret i32 0
 }
+
+; Floats, and negative cases of 16 bits.
+define double @floats(i16 %index, double %last) {
+; CHECK-LABEL: define double @floats(i16 %index, double %last) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = sub i16 %index, -9
+; CHECK-NEXT:   %1 = icmp ult i16 %0, 9
+; CHECK-NEXT:   %2 = select i1 %1, i16 %0, i16 9
+; CHECK-NEXT:   %3 = zext i16 %2 to i32
+; CHECK-NEXT:   %4 = lshr i32 455, %3
+; CHECK-NEXT:   %5 = and i32 %4, 1
+; CHECK-NEXT:   %6 = icmp ne i32 %5, 0
+; CHECK-NEXT:   br i1 %6, label %chosen, label %other
+; CHECK-NEXT: join:
+; CHECK-NEXT:   %small = phi float [ %9, %chosen ]
+; CHECK-NEXT:   %large = phi double [ %12, %chosen ]
+; CHECK-NEXT:   %wide = fpext float %small to double
+; CHECK-NEXT:   %result = fadd double %wide, %large
+; CHECK-NEXT:   ret double %result
+; CHECK-NEXT: far:
+; CHECK-NEXT:   ret double %last
+; CHECK-NEXT: chosen:
+; CHECK-NEXT:   %7 = zext i16 %2 to i64
+; CHECK-NEXT:   %8 = getelementptr inbounds float, ptr addrspacecast (ptr addrspace(1) @switch_table_3 to ptr), i64 %7
+; CHECK-NEXT:   %9 = load float, ptr %8, align 4, !invariant.load !0
+; CHECK-NEXT:   %10 = zext i16 %2 to i64
+; CHECK-NEXT:   %11 = getelementptr inbounds double, ptr addrspacecast (ptr addrspace(1) @switch_table_4 to ptr), i64 %10
+; CHECK-NEXT:   %12 = load double, ptr %11, align 8, !invariant.load !0
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: other:
+; CHECK-NEXT:   br label %far
+; CHECK-NEXT: }
+start:
+  switch i16 %index, label %far [
+    i16 -3, label %one
+    i16 -2, label %two
+    i16 -1, label %three
+    i16 -7, label %one
+    i16 -8, label %two
+    i16 -9, label %three
+  ]
+one:
+  br label %join
+two:
+  br label %join
+three:
+  br label %join
+join:
+  %small = phi float [ 1.5, %one ], [ -0.0, %two ], [ 0.0, %three ]
+  %large = phi double [ 1.5, %one ], [ 0.1, %two ], [ undef, %three ]
+  %wide = fpext float %small to double
+  %result = fadd double %wide, %large
+  ret double %result
+far:
+  ret double %last
+}

@@ -7,7 +7,7 @@ use crate::builder::Builder;
 use crate::inst::{BinOp, CastOp, InstKind, IntPred, MemAccess};
 use crate::metadata::Di;
 use crate::module::{Linkage, Module};
-use crate::types::{AddrSpace, Type};
+use crate::types::{AddrSpace, Type, TypeKind};
 use crate::value::{Block, Const, Func, Value};
 
 /// The minimum number of cases.
@@ -231,7 +231,10 @@ impl Group {
             }
         }
         let address = add_table(module, &table, size as u64);
-        let stored = module.types.int(8 * size as u32);
+        let stored = match module.types.int_bits(ty) {
+            Some(1) => module.types.int(8),
+            _ => ty,
+        };
         let long = module.types.int(64);
         let own = module.ty(index);
         let bx = &mut Builder::at(module, block, loc);
@@ -256,20 +259,21 @@ fn is_one(values: &[Value]) -> bool {
     values.iter().all(|value| *value == values[0])
 }
 
-/// Returns the bytes of an integer constant in a table.
+/// Returns the bytes of a constant in a table: of an integer or a float.
 fn bytes(module: &Module, value: Value) -> Option<Vec<u8>> {
-    let bits = module.types.int_bits(module.ty(value))?;
-    let size = match bits {
-        1 | 8 => 1,
-        16 | 32 | 64 => bits as usize / 8,
+    let size = match *module.types.kind(module.ty(value)) {
+        TypeKind::Int(1 | 8) => 1,
+        TypeKind::Int(16) => 2,
+        TypeKind::Int(32) | TypeKind::Float => 4,
+        TypeKind::Int(64) | TypeKind::Double => 8,
         _ => return None,
     };
-    let int = match *module.as_const(value)? {
-        Const::Int(int) => int,
+    let bits = match *module.as_const(value)? {
+        Const::Int(bits) | Const::Float(bits) => bits,
         Const::Zero | Const::Undef | Const::Poison => 0,
         _ => return None,
     };
-    Some(int.to_le_bytes()[..size].to_vec())
+    Some(bits.to_le_bytes()[..size].to_vec())
 }
 
 /// Adds a constant array. Returns the global.
