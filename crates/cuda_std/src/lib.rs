@@ -86,6 +86,8 @@ pub mod per_thread_2d;
 pub mod per_thread_3d;
 pub mod prelude;
 pub mod random;
+#[doc(hidden)]
+pub mod reduction;
 pub mod scope;
 #[doc(hidden)]
 pub mod search;

@@ -50,6 +50,7 @@ mod separate_panics;
 mod share_slots;
 mod skip_selects;
 mod subtract_steps;
+mod tabulate_cases;
 mod unite_exits;
 mod unite_latches;
 mod unroll_array_loops;
@@ -88,6 +89,7 @@ pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
 pub use subtract_steps::subtract_steps;
+pub use tabulate_cases::tabulate_cases;
 pub use unite_exits::unite_exits;
 pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
@@ -136,6 +138,11 @@ pub const PASSES: &[Pass] = &[
         name: "branch_on_orderings",
         about: "replaces switches on three-way comparisons with branches on the comparisons",
         run: branch_on_orderings,
+    },
+    Pass {
+        name: "tabulate_cases",
+        about: "replaces cases of a switch that only choose constants with loads from tables",
+        run: tabulate_cases,
     },
     Pass {
         name: "select_cases",

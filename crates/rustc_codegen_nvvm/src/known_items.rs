@@ -88,6 +88,21 @@ const SLICES: &str = "core::slice";
 /// symbol.
 const SEARCHES: [&str; 2] = ["cuda_std", "search"];
 
+/// The method of iterators that the program may replace for iterators with [`FILTERS`].
+const REDUCE: &str = "core::iter::traits::iterator::Iterator::reduce";
+
+/// The adapters whose iterators skip elements.
+const FILTERS: [&str; 2] = [
+    "core::iter::adapters::filter::Filter",
+    "core::iter::adapters::filter_map::FilterMap",
+];
+
+/// The module of the adapters of iterators.
+const ADAPTERS: &str = "core::iter::adapters";
+
+/// The crate, the module and the name of the function that replaces [`REDUCE`].
+const REDUCTION: [&str; 3] = ["cuda_std", "reduction", "reduce"];
+
 /// The modules that format and parse text.
 const FORMATTING: &[&str] = &[
     "alloc::fmt",
@@ -188,13 +203,49 @@ fn is_slice_method(tcx: TyCtxt<'_>, def_id: DefId, name: &str) -> bool {
 /// uses `cuda_std`.
 pub(crate) fn partition_search(tcx: TyCtxt<'_>) -> Option<DefId> {
     let [krate, module] = SEARCHES;
+    function(tcx, [krate, module, SEARCH])
+}
+
+/// Returns whether an instance is `Iterator::reduce` of an iterator that skips elements.
+pub(crate) fn is_filtered_reduction<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> bool {
+    let def_id = instance.def_id();
+    let is_reduce = !def_id.is_local()
+        && tcx.def_kind(def_id) == DefKind::AssocFn
+        && tcx.trait_of_assoc(def_id).is_some()
+        && is(tcx, def_id, REDUCE);
+    let iterator = is_reduce.then(|| instance.args.types().next());
+    (iterator.flatten()).is_some_and(|iterator| is_filtered(tcx, iterator))
+}
+
+/// Returns whether an iterator, or the one that it adapts, skips elements.
+fn is_filtered<'tcx>(tcx: TyCtxt<'tcx>, iterator: Ty<'tcx>) -> bool {
+    let ty::Adt(adapter, args) = iterator.kind() else {
+        return false;
+    };
+    let adapter = adapter.did();
+    !adapter.is_local()
+        && path(tcx, adapter).is_some_and(|path| {
+            is_within(&path, ADAPTERS)
+                && (FILTERS.contains(&path.as_str())
+                    || args.types().any(|inner| is_filtered(tcx, inner)))
+        })
+}
+
+/// Returns the function that replaces `Iterator::reduce` of an iterator that skips elements, if the
+/// program uses `cuda_std`.
+pub(crate) fn filtered_reduction(tcx: TyCtxt<'_>) -> Option<DefId> {
+    function(tcx, REDUCTION)
+}
+
+/// Returns a function of a crate, if the program uses the crate: its path has these three names.
+fn function(tcx: TyCtxt<'_>, [krate, module, name]: [&str; 3]) -> Option<DefId> {
     let krate = (tcx.crates(()).iter()).find(|&&it| tcx.crate_name(it).as_str() == krate)?;
     let child = |of: DefId, name: &str| {
         let children = tcx.module_children(of).iter();
         let mut found = children.filter(|child| child.ident.as_str() == name);
         found.find_map(|child| child.res.opt_def_id())
     };
-    child(child(krate.as_def_id(), module)?, SEARCH)
+    child(child(krate.as_def_id(), module)?, name)
 }
 
 /// Returns whether a function formats or parses text: the standard library's own code, and every
@@ -295,6 +346,11 @@ mod tests {
                 check(module, |kind| kind == DefKind::Mod);
             }
             check(NOT_LOWERABLE, DefKind::is_fn_like);
+            check(REDUCE, DefKind::is_fn_like);
+            check(ADAPTERS, |kind| kind == DefKind::Mod);
+            for adapter in FILTERS {
+                check(adapter, |kind| kind == DefKind::Struct);
+            }
             for path in ptx::stack::KNOWN_PATHS {
                 check(path, |kind| kind == DefKind::Mod || kind.is_fn_like());
             }

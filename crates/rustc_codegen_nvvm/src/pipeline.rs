@@ -331,6 +331,7 @@ impl Compiler<'_> {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                     passes::dead_functions(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
+                    passes::tabulate_cases(&mut optimized);
                     passes::select_cases(&mut optimized);
                     passes::merge_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);

@@ -7,6 +7,7 @@
 
 use rustc_middle::ty::{GenericArgs, GenericParamDefKind, Instance, InstanceKind, TyCtxt};
 use rustc_span::Symbol;
+use rustc_span::def_id::DefId;
 
 use crate::context::CodegenCx;
 use crate::known_items;
@@ -19,7 +20,10 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
         return None;
     };
     if known_items::is_partition_search(tcx, instance) {
-        return partition_search(tcx, instance);
+        return generic(tcx, known_items::partition_search(tcx)?, instance);
+    }
+    if known_items::is_filtered_reduction(tcx, instance) {
+        return generic(tcx, known_items::filtered_reduction(tcx)?, instance);
     }
     if def_id.is_local()
         || !known_items::is_replaced_instance(tcx, instance)
@@ -40,10 +44,13 @@ pub(crate) fn of<'tcx>(cx: &CodegenCx<'tcx>, instance: Instance<'tcx>) -> Option
     Some(replacement)
 }
 
-/// Returns the replacement of the binary search of `slice::partition_point`: see
-/// `cuda_std::search`.
-fn partition_search<'tcx>(tcx: TyCtxt<'tcx>, instance: Instance<'tcx>) -> Option<Instance<'tcx>> {
-    let definition = known_items::partition_search(tcx)?;
+/// Returns the instance of a generic replacement, which has the type parameters of the function that it
+/// replaces: see `cuda_std::search` and `cuda_std::reduction`.
+fn generic<'tcx>(
+    tcx: TyCtxt<'tcx>,
+    definition: DefId,
+    instance: Instance<'tcx>,
+) -> Option<Instance<'tcx>> {
     let mut types = instance.args.types();
     let args = GenericArgs::for_item(tcx, definition, |param, _| match param.kind {
         GenericParamDefKind::Lifetime => tcx.lifetimes.re_erased.into(),

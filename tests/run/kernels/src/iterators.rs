@@ -79,6 +79,33 @@ cases! {
         record.put((&even[..], &odd[..]));
     }
 
+    fn iterator_filtered_reductions(i, record) {
+        let n = numbers(i);
+        let some = |x: &&i32| **x % 3 == i as i32 % 3;
+        record.put((n.iter().filter(some).min().copied(), n.iter().filter(some).max().copied()));
+        record.put(n.iter().filter(some).min_by_key(|x| x.abs()).copied());
+        record.put(n.iter().enumerate().filter(|(_, x)| **x > 90).max_by_key(|(_, x)| **x % 4).map(|it| it.0));
+        // The elements are combined in order; the closure of the filter sees each element once.
+        let mut seen = 0u32;
+        let combined = (n.iter().copied())
+            .filter(|x| {
+                seen = seen.wrapping_mul(31).wrapping_add(*x as u32);
+                x % 2 == 0
+            })
+            .chain(Some(7))
+            .reduce(|a, b| a.wrapping_mul(31).wrapping_sub(b));
+        record.put((combined, seen));
+        record.put(n.iter().filter_map(|x| x.checked_rem(i as i32 % 5)).rev().reduce(|a, b| a.wrapping_mul(3).wrapping_sub(b)));
+        record.put(n.iter().filter(|x| **x > 1000).reduce(|a, b| if a < b { a } else { b }).copied());
+        // The rest remains after a short iterator.
+        let mut rest = n.iter();
+        record.put(rest.by_ref().take(4).filter(some).reduce(|a, b| if a < b { b } else { a }).copied());
+        record.put(rest.next().copied());
+        // Elements that are dropped.
+        let boxes = n.iter().map(|x| alloc::boxed::Box::new(*x)).filter(|x| **x > 0);
+        record.put(boxes.reduce(|a, b| alloc::boxed::Box::new(a.wrapping_mul(3) ^ *b)).map(|it| *it));
+    }
+
     fn iterator_windows(i, record) {
         let n = numbers(i);
         for w in n.windows(4) {

@@ -15,6 +15,29 @@ fn grade(points: u32) -> char {
     }
 }
 
+/// How a letter sounds, with constants of different sizes.
+#[derive(Clone, Copy, PartialEq)]
+enum Sound {
+    Consonant(u8, u64),
+    Vowel,
+    Silent,
+}
+
+impl Sound {
+    fn of(letter: u8) -> Sound {
+        match letter {
+            b'b' | b'f' | b'p' | b'v' => Sound::Consonant(b'1', u64::MAX),
+            b'c' | b'g' | b'j' | b'k' | b'q' | b's' | b'x' | b'z' => Sound::Consonant(b'2', 3),
+            b'd' | b't' => Sound::Consonant(b'3', 1 << 40),
+            b'l' => Sound::Consonant(b'4', 5),
+            b'm' | b'n' => Sound::Consonant(b'5', 6),
+            b'r' => Sound::Consonant(b'6', 7),
+            b'h' | b'w' => Sound::Silent,
+            _ => Sound::Vowel,
+        }
+    }
+}
+
 fn describe(slice: &[u8]) -> u32 {
     match slice {
         [] => 0,
@@ -164,6 +187,43 @@ cases! {
             record.put(top);
         }
         record.put(stack.len());
+    }
+
+    fn match_tables(i, record) {
+        let text = [mix(i.into()), mix(!u64::from(i)), 0x7877_6a69_6867_6261].map(u64::to_le_bytes);
+        let (mut last, mut sum) = (Sound::Vowel, 0u64);
+        for &byte in text.as_flattened() {
+            for byte in [byte, byte % 27 + b'`', b'z' - byte % 30] {
+                let sound = Sound::of(byte);
+                match sound {
+                    Sound::Consonant(digit, weight) if last != sound => {
+                        sum = sum.wrapping_mul(weight).wrapping_add(digit.into());
+                        last = sound;
+                    }
+                    Sound::Consonant(..) => sum = sum.rotate_left(3),
+                    Sound::Vowel => last = sound,
+                    Sound::Silent => {}
+                }
+            }
+        }
+        record.put(sum);
+        for code in [i32::MIN, -4, -3, -2, -1, 0, 1, 2, 59, 60, 61, i as i32 % 70 - 4] {
+            record.put(match code {
+                -3 => 7i16,
+                -2 => -9,
+                -1 => 1000,
+                0 | 59 => 7,
+                1 => i as i16,
+                _ => -32_768,
+            });
+            record.put(match code {
+                0 | 3 => 7u8,
+                1 | 4 => 9,
+                2 | 59 => 1,
+                5 => 255,
+                _ => code as u8,
+            });
+        }
     }
 
     fn match_consts(i, record) {
