@@ -7,6 +7,7 @@
 
 mod fold;
 mod nest_loops;
+mod unroll_swaps;
 mod unroll_walks;
 
 use std::collections::{HashMap, HashSet};
@@ -54,6 +55,15 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn nest_loops(text: &str) -> Result<String, ReadError> {
         nest_loops::nest_loops(text)
+    }
+
+    /// Unrolls loops that exchange pointers to variables in each iteration, in LLVM's output before it
+    /// unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn unroll_swaps(text: &str) -> Result<String, ReadError> {
+        unroll_swaps::unroll_swaps(text)
     }
 
     /// Requests LLVM to unroll loops that walk over arrays of a thread, in LLVM's output before it

@@ -131,6 +131,7 @@ pub(crate) fn optimize(
         let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
         dumper.dump("inlined.ll", || text.clone());
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
+        text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
         if defers {
             text = Exchange::defer_unrolling(&text).map_err(Failure::Read)?;

@@ -33,19 +33,32 @@ pub(super) fn nest_loops(text: &str) -> Result<String, ReadError> {
             entries.insert(read.func(func).name.as_str(), found);
         }
     }
-    if entries.is_empty() {
-        return Ok(text.to_owned());
+    Ok(with_bodies(text, &entries, |body, entry, number| {
+        body.skip_header(entry, number)
+    }))
+}
+
+/// Applies changes to functions of a text, given by the functions' names. A change that returns
+/// `None` is not applied. Changes get their number in the function.
+pub(super) fn with_bodies<T>(
+    text: &str,
+    changes: &HashMap<&str, Vec<T>>,
+    apply: impl Fn(Body<'_>, &T, usize) -> Option<Vec<String>>,
+) -> String {
+    if changes.is_empty() {
+        return text.to_owned();
     }
-    let mut nested = String::with_capacity(text.len());
+    let mut changed = String::with_capacity(text.len());
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let name = line
             .strip_prefix("define ")
             .and_then(|it| it.split_once('@'));
         let name = name.and_then(|(_, rest)| rest.split_once('('));
-        let Some(entries) = name.and_then(|(name, _)| entries.get(name.trim_matches('"'))) else {
-            nested.push_str(line);
-            nested.push('\n');
+        let Some(own_changes) = name.and_then(|(name, _)| changes.get(name.trim_matches('"')))
+        else {
+            changed.push_str(line);
+            changed.push('\n');
             continue;
         };
         let mut own = vec![line.to_owned()];
@@ -55,18 +68,18 @@ pub(super) fn nest_loops(text: &str) -> Result<String, ReadError> {
                 .take_while(|&it| it != "}")
                 .map(str::to_owned),
         );
-        for (number, entry) in entries.iter().enumerate() {
+        for (number, change) in own_changes.iter().enumerate() {
             own = Body::new(&own)
-                .and_then(|body| body.skip_header(entry, number))
+                .and_then(|body| apply(body, change, number))
                 .unwrap_or(own);
         }
         own.push("}".to_owned());
         for line in own {
-            nested.push_str(&line);
-            nested.push('\n');
+            changed.push_str(&line);
+            changed.push('\n');
         }
     }
-    Ok(nested)
+    changed
 }
 
 /// A way into a loop that can skip the header. Blocks are given by their index in the function.
@@ -251,27 +264,27 @@ fn is_reducible(
 }
 
 /// The text of a function, up to its closing brace.
-struct Body<'a> {
-    lines: &'a [String],
-    blocks: Vec<Lines>,
+pub(super) struct Body<'a> {
+    pub(super) lines: &'a [String],
+    pub(super) blocks: Vec<Lines>,
     /// Lines to add before a line.
     added: BTreeMap<usize, Vec<String>>,
     /// New texts of lines.
-    changed: HashMap<usize, String>,
+    pub(super) changed: HashMap<usize, String>,
     /// Lines to add at the end.
-    last: Vec<String>,
+    pub(super) last: Vec<String>,
 }
 
 /// The lines of a block.
 #[derive(Clone)]
-struct Lines {
+pub(super) struct Lines {
     /// The name, without `%`.
-    name: String,
-    first: usize,
+    pub(super) name: String,
+    pub(super) first: usize,
     /// The first line of the terminator.
-    terminator: usize,
+    pub(super) terminator: usize,
     /// The line after the last one.
-    end: usize,
+    pub(super) end: usize,
 }
 
 impl<'a> Body<'a> {
@@ -478,7 +491,7 @@ impl<'a> Body<'a> {
         Some(self.finish())
     }
 
-    fn add(&mut self, before: usize, line: String) {
+    pub(super) fn add(&mut self, before: usize, line: String) {
         self.added.entry(before).or_default().push(line);
     }
 
@@ -491,7 +504,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    fn finish(mut self) -> Vec<String> {
+    pub(super) fn finish(mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for (at, line) in self.lines.iter().enumerate() {
             lines.extend(self.added.remove(&at).unwrap_or_default());
@@ -503,7 +516,7 @@ impl<'a> Body<'a> {
 }
 
 /// Returns the type of an instruction's result, if it is a number or a generic address.
-fn type_of(inst: &str) -> Option<&str> {
+pub(super) fn type_of(inst: &str) -> Option<&str> {
     let is_type = |word: &&str| {
         let bits = word.strip_prefix('i').map(str::parse::<u32>);
         let is_int = bits.is_some_and(|bits| bits.is_ok());
@@ -529,7 +542,7 @@ fn type_of(inst: &str) -> Option<&str> {
 }
 
 /// Returns the values of a phi, and the names of the blocks from which they come, without `%`.
-fn incoming(line: &str) -> Option<Vec<(&str, &str)>> {
+pub(super) fn incoming(line: &str) -> Option<Vec<(&str, &str)>> {
     let (_, pairs) = line.split_once(" [ ")?;
     let (pairs, _) = pairs.rsplit_once(" ]")?;
     let pair = |pair: &'_ str| -> Option<(usize, usize)> {
@@ -542,7 +555,7 @@ fn incoming(line: &str) -> Option<Vec<(&str, &str)>> {
 }
 
 /// Replaces names of values and blocks in a line.
-fn with_names(line: &str, mut new: impl FnMut(&str) -> Option<String>) -> String {
+pub(super) fn with_names(line: &str, mut new: impl FnMut(&str) -> Option<String>) -> String {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"$._-".contains(&byte);
     let bytes = line.as_bytes();
     let mut out = String::with_capacity(line.len());
