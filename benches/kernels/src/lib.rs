@@ -42,6 +42,7 @@ pub mod lattices;
 pub mod layers;
 pub mod learning;
 pub mod limits;
+pub mod miscellany;
 pub mod neighbors;
 pub mod networks;
 pub mod particles;

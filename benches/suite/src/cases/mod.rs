@@ -28,6 +28,7 @@ mod inference;
 mod lattices;
 mod layers;
 mod learning;
+mod miscellany;
 mod neighbors;
 mod networks;
 mod particles;
@@ -325,4 +326,40 @@ pub const ALL: &[(&str, Make)] = &[
     ("wave_march", teams::wave_march),
     ("aggregate_groups", teams::aggregate_groups),
     ("gram_schmidt", teams::gram_schmidt),
+    ("cordic_sincos", miscellany::cordic_sincos),
+    ("soundex", miscellany::soundex),
+    ("max_drawdown", miscellany::max_drawdown),
+    ("gf2_rank", miscellany::gf2_rank),
+    ("natural_order", miscellany::natural_order),
+    ("lcs_bits", miscellany::lcs_bits),
+    ("curl3d", miscellany::curl3d),
+    ("durand_kerner", miscellany::durand_kerner),
+    ("unsharp_u16", miscellany::unsharp_u16),
+    ("totient_sum", miscellany::totient_sum),
+    ("knapsack", miscellany::knapsack),
+    ("turtle_bounds", miscellany::turtle_bounds),
+    ("synth_dyn", miscellany::synth_dyn),
+    ("mat_exp4", miscellany::mat_exp4),
+    ("inversions", miscellany::inversions),
+    ("dfa_scan", miscellany::dfa_scan),
+    ("otsu_tiles", miscellany::otsu_tiles),
+    ("aho_corasick", miscellany::aho_corasick),
+    ("pcg64_jump", miscellany::pcg64_jump),
+    ("url_decode", miscellany::url_decode),
+    ("jump_flood3d", miscellany::jump_flood3d),
+    ("mesh_normals", miscellany::mesh_normals),
+    ("riccati", miscellany::riccati),
+    ("ring_convolve", miscellany::ring_convolve),
+    ("line_starts", miscellany::line_starts),
+    ("pair_counts", miscellany::pair_counts),
+    ("sinkhorn", miscellany::sinkhorn),
+    ("simplex_project", miscellany::simplex_project),
+    ("legendre_sum", miscellany::legendre_sum),
+    ("path_budget", miscellany::path_budget),
+    ("palindrome", miscellany::palindrome),
+    ("fov_lights", miscellany::fov_lights),
+    ("nussinov", miscellany::nussinov),
+    ("rule_automaton", miscellany::rule_automaton),
+    ("power_iteration", miscellany::power_iteration),
+    ("stable_match", miscellany::stable_match),
 ];
