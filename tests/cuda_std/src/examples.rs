@@ -223,6 +223,17 @@ examples! {
         });
         expect(to.as_host_vec()?, rows.collect(), "the sequences")?
     }
+    per_row_normalize |session, module| {
+        // The last row is shorter.
+        let from: Vec<f32> = (1..=33).map(|i| i as f32).collect();
+        let mut matrix = from.as_dbuf()?;
+        launch_example!(session, module, per_row_normalize, 3, 256, matrix.rows_mut(5));
+        let quotients = from.chunks(5).flat_map(|row| {
+            let sum: f32 = row.iter().sum();
+            row.iter().map(move |x| x / sum)
+        });
+        expect(matrix.as_host_vec()?, quotients.collect(), "the rows")?
+    }
     per_thread_3d_distance |session, module| {
         let mut to = DeviceBuffer::<f32>::zeroed(7 * 5 * 3)?;
         let from = [3.0, 0.5, 2.0];
