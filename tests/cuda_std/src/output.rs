@@ -271,7 +271,7 @@ fn team_rows(session: &Session, module: &Module) -> Result<(), Failed> {
                     let warp = y % (all_blocks * in_warps);
                     let first = warp % in_warps * 32;
                     let lane = first + x % (in_block - first).min(32);
-                    let owners = [(y % all_blocks) << 16 | x % in_block, warp << 16 | lane];
+                    let owners = [((y % all_blocks) << 16) | (x % in_block), warp << 16 | lane];
                     [x << 56 | y << 48, length << 32, owners[0], owners[1]]
                 }
             });
