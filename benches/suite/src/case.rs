@@ -6,6 +6,7 @@ use cust::error::CudaResult;
 use cust::memory::{DeviceBuffer, DeviceCopy, Zeroable};
 use cust::vector::Vector;
 use std::any::Any;
+use std::fmt::Debug;
 use std::rc::Rc;
 
 /// The forms in which each benchmark exists, in the order of the table.
@@ -379,6 +380,28 @@ pub fn close<T: DeviceCopy + Into<f64>>(
         near(i, results[i], expected(i), relative, absolute)?;
     }
     Ok(())
+}
+
+/// Compares results with the CPU's, which must be equal.
+pub fn equal<T: DeviceCopy + PartialEq + Debug>(
+    results: &Buffer<T>,
+    expected: impl Fn(usize) -> T,
+) -> Check {
+    let results = download(results)?;
+    for i in samples(results.len()) {
+        same(i, &results[i], &expected(i))?;
+    }
+    Ok(())
+}
+
+/// Compares result `i` with the CPU's, which must be equal.
+pub fn same<T: PartialEq + Debug>(i: usize, result: T, expected: T) -> Check {
+    match result == expected {
+        true => Ok(()),
+        false => Err(format!(
+            "element {i} is {result:?}, but should be {expected:?}"
+        )),
+    }
 }
 
 /// Compares result `i` with the CPU's, with a relative and an absolute tolerance.

@@ -11,30 +11,10 @@
 
 use super::Scale;
 use crate::case::{
-    Args, Buffer, Case, Check, close, download, near, random, samples, uniform, uniform_f32,
+    Args, Buffer, Case, close, download, equal, near, random, samples, uniform, uniform_f32,
     upload, zeroed,
 };
 use cust::error::CudaResult;
-use cust::memory::DeviceCopy;
-use std::fmt::Debug;
-
-/// Compares results with the CPU's, exactly.
-fn equal<T: DeviceCopy + PartialEq + Debug>(
-    results: &Buffer<T>,
-    expected: impl Fn(usize) -> T,
-) -> Check {
-    let results = download(results)?;
-    for i in samples(results.len()) {
-        let right = expected(i);
-        if results[i] != right {
-            return Err(format!(
-                "element {i} is {:?}, but should be {right:?}",
-                results[i]
-            ));
-        }
-    }
-    Ok(())
-}
 
 pub fn cordic_sincos(scale: Scale) -> CudaResult<Case> {
     let n = scale.pick(3000, 1 << 23);

@@ -2,7 +2,7 @@
 
 use super::Scale;
 use crate::case::{
-    Args, Buffer, Case, Number, close, download, near, random, samples, uniform, uniform_f32,
+    Args, Buffer, Case, Number, close, download, near, random, same, samples, uniform, uniform_f32,
     upload, zeroed,
 };
 use bench_kernels::teams::{Complex, Lamb, Water};
@@ -15,16 +15,6 @@ fn signed(n: usize, seed: u64) -> Vec<f32> {
         .into_iter()
         .map(|x| 2.0 * x - 1.0)
         .collect()
-}
-
-/// Compares integers.
-fn same<T: PartialEq + std::fmt::Debug>(i: usize, result: T, expected: T) -> Result<(), String> {
-    match result == expected {
-        true => Ok(()),
-        false => Err(format!(
-            "element {i} is {result:?}, but should be {expected:?}"
-        )),
-    }
 }
 
 pub fn walsh_hadamard(scale: Scale) -> CudaResult<Case> {

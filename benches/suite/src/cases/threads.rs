@@ -2,29 +2,11 @@
 
 use super::Scale;
 use crate::case::{
-    Args, Buffer, Case, Check, close, download, near, random, samples, uniform, upload, zeroed,
+    Args, Buffer, Case, Check, close, download, equal, near, random, samples, uniform, upload,
+    zeroed,
 };
 use bench_kernels::threads as k;
 use cust::error::CudaResult;
-use cust::memory::DeviceCopy;
-
-/// Compares results that must be equal.
-fn equal<T: DeviceCopy + PartialEq + std::fmt::Debug>(
-    results: &Buffer<T>,
-    expected: impl Fn(usize) -> T,
-) -> Check {
-    let results = download(results)?;
-    for i in samples(results.len()) {
-        let expected = expected(i);
-        if results[i] != expected {
-            return Err(format!(
-                "element {i} is {:?}, but should be {expected:?}",
-                results[i]
-            ));
-        }
-    }
-    Ok(())
-}
 
 /// A number from `low` to `high`.
 fn between(i: usize, seed: u64, low: f64, high: f64) -> f64 {
