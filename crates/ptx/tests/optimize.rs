@@ -2625,6 +2625,46 @@ fn loops_to_a_variable_count_down() {
     assert!(!counts(up, "cvt.u32.u64 %v, %i;"));
 }
 
+#[test]
+fn integers_are_converted_before_the_loop() {
+    // A sum over elements, up to a bound that the loop converts.
+    let text = |before: &str, body: &str| {
+        optimized(&format!(
+            ".reg .b64 %a, %n, %i, %w; .reg .b32 %s, %v, %m, %j; .reg .pred %p<4>;
+             ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
+             ld.param.u64 %n, [k_param_1]; ld.param.u32 %v, [k_param_3];
+             mov.u32 %s, 0; mov.u32 %j, 5; setp.le.u64 %p0, %n, 5; {before}
+             $loop:
+             mul.wide.u32 %i, %j, 8; add.s64 %i, %a, %i; ld.global.u32 %s, [%i];
+             add.s32 %j, %j, 2; {body} @%p1 bra $loop;
+             $end: st.global.u32 [%a], %s; ret;"
+        ))
+    };
+    let before = "@%p0 bra $end;";
+    let set = "setp.lt.u32 %p1, %j, %m;";
+    let narrow = format!("cvt.u32.u64 %m, %n; {set}");
+    let is_hoisted = |text: &str, conversion: &str| {
+        let start = text.split("$loop:").next().unwrap();
+        start.contains(&format!("{conversion} %x"))
+    };
+    let hoists = |before: &str, body: &str| is_hoisted(&text(before, body), "cvt.u32.u64");
+    assert!(hoists(before, &narrow));
+    let wide = "cvt.u64.u32 %w, %v; add.s64 %a, %a, %w; setp.lt.u32 %p1, %j, 99;";
+    assert!(is_hoisted(&text(before, wide), "cvt.u64.u32"));
+    // The loop ends at a wide bound.
+    let bound = "cvt.u64.u32 %w, %v; setp.lt.u64 %p1, %i, %w;";
+    assert!(!is_hoisted(&text(before, bound), "cvt.u64.u32"));
+    // The first comparison does not read the converted integer yet.
+    let later = text(before, &format!("{set} cvt.u32.u64 %m, %n;"));
+    let [compared, moved] = [set, "mov.b32 %m, %x"].map(|it| later.find(it));
+    assert!(compared.is_some() && compared < moved, "{later}");
+    // The bound changes, or is converted under a condition. Two blocks lead to the loop.
+    assert!(!hoists(before, &format!("add.s64 %n, %n, -1; {narrow}")));
+    assert!(!hoists(before, &format!("@%p0 cvt.u32.u64 %m, %n; {set}")));
+    let enters = "@%p0 bra $loop; add.s32 %s, %s, 1;";
+    assert!(!hoists(enters, &narrow));
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

@@ -1,5 +1,5 @@
 //! Runs loops with two counters and several exits before and after `ptx::finish` lets them end by one
-//! counter: all threads must have the same results.
+//! counter, and loops that convert integers in each iteration: all threads must have the same results.
 
 mod common;
 
@@ -18,6 +18,8 @@ enum End {
     Value,
     /// A counter that is too close to a value for another step.
     Step,
+    /// A counter that reaches a converted value.
+    Converted,
 }
 
 /// Returns a kernel in which each thread adds up words until the loop ends.
@@ -27,7 +29,7 @@ fn kernel(rng: &mut Rng, end: End) -> String {
     let by = pick(match end {
         End::Several => &["1", "-1", "4", "-4"],
         End::Value => &["1"],
-        End::Step => &["1", "2", "8", "3", "4096"],
+        End::Step | End::Converted => &["1", "2", "8", "3", "4096"],
     });
     let against = pick(&["1", "-1", "4", "-4"]);
     let counter = format!("add.s64 %n, %n, {by};");
@@ -138,13 +140,84 @@ fn kernel(rng: &mut Rng, end: End) -> String {
     module("", ".param .u64 k_param_0, .param .u64 k_param_1", &body)
 }
 
+/// Returns a kernel with two nested loops, of which the inner one converts its bound and another
+/// integer. Both may change in either loop, and may be read before they are converted.
+fn converted(rng: &mut Rng) -> String {
+    let mut pick = |all: &[&str]| all[rng.usize(..all.len())].to_owned();
+    let conversion = "cvt.u32.u64 %low, %last;\ncvt.u64.u32 %wide, %word;";
+    let compares = "setp.lt.u32 %more, %j, %low;";
+    let steps = "add.s32 %j, %j, 1;";
+    let decreases = "add.s64 %last, %last, -1;\nand.b64 %last, %last, 63;\n\
+        xor.b32 %word, %word, 5;";
+    let change = pick(&["", "", "", decreases]);
+    let order = pick(&["converts", "converts", "compares", "mixed"]);
+    let latch = match order.as_str() {
+        "converts" => [steps, &change, conversion, compares].join("\n"),
+        "compares" => [compares, steps, conversion, &change].join("\n"),
+        _ => [conversion, &change, steps, compares].join("\n"),
+    };
+    // Another branch to the loop, which does not pass through the block before it.
+    let enters = pick(&["", "", "@%found bra $inner;\nadd.s32 %sum, %sum, 5;"]);
+    let second = pick(&[
+        "",
+        "",
+        "setp.gt.u32 %found, %sum, 40000;\n@%found bra $end;",
+    ]);
+    let body = format!(
+        "
+        .reg .pred %found, %more;
+        .reg .b32 %tid, %value, %sum, %low, %word, %j, %rounds;
+        .reg .b64 %from, %to, %last, %wide, %total, %at;
+        ld.param.u64 %from, [k_param_0];
+        ld.param.u64 %to, [k_param_1];
+        mov.u32 %tid, %tid.x;
+        mul.wide.u32 %at, %tid, 32;
+        add.s64 %at, %from, %at;
+        ld.global.u64 %last, [%at+16];
+        mov.u32 %sum, 0;
+        mov.u64 %total, 0;
+        mov.u32 %word, %tid;
+        mov.u32 %rounds, 0;
+    $outer:
+        and.b64 %last, %last, 63;
+        mov.u32 %j, 0;
+        setp.eq.s64 %found, %last, 3;
+        {enters}
+    $inner:
+        ld.global.u32 %value, [%at+24];
+        mad.lo.s32 %sum, %sum, 3, %value;
+        and.b32 %sum, %sum, 65535;
+        add.s64 %total, %total, %wide;
+        {second}
+        {latch}
+        @%more bra $inner;
+        add.s64 %last, %last, 7;
+        add.s32 %word, %word, 9;
+        add.s32 %rounds, %rounds, 1;
+        setp.lt.u32 %found, %rounds, 3;
+        @%found bra $outer;
+    $end:
+        mul.wide.u32 %at, %tid, 16;
+        add.s64 %at, %to, %at;
+        st.global.u32 [%at], %sum;
+        st.global.u32 [%at+4], %j;
+        add.s64 %total, %total, %last;
+        st.global.u64 [%at+8], %total;
+        ret;"
+    );
+    module("", ".param .u64 k_param_0, .param .u64 k_param_1", &body)
+}
+
 /// Runs random kernels before and after, and requires that `is_replaced` holds for several.
 fn compare(end: End, is_replaced: impl Fn(&str, &str) -> bool) {
     let (seed, count) = settings(150);
     let mut replaced = 0;
     for seed in seed.map_or(0..count, |seed: u64| seed..seed + 1) {
         let mut rng = Rng::with_seed(seed);
-        let text = kernel(&mut rng, end);
+        let text = match end {
+            End::Converted => converted(&mut rng),
+            _ => kernel(&mut rng, end),
+        };
         let [plain, fast] = before_and_after(&text, &[], &[]);
         replaced += u64::from(is_replaced(&plain, &fast));
         let words: Vec<u64> = (0..THREADS)
@@ -153,7 +226,7 @@ fn compare(end: End, is_replaced: impl Fn(&str, &str) -> bool) {
                 let last = match end {
                     End::Several => n + rng.i64(-20..20),
                     End::Value => n + rng.i64(1..20),
-                    End::Step => rng.i64(0..60),
+                    End::Step | End::Converted => rng.i64(0..60),
                 };
                 [n, rng.i64(-40..40), last, rng.i64(..) & 7]
             })
@@ -188,4 +261,9 @@ fn loops_count_down() {
 #[test]
 fn loops_with_steps_count_down() {
     compare(End::Step, |_, fast| fast.contains("shr.u64 %x"));
+}
+
+#[test]
+fn integers_are_converted_before_loops() {
+    compare(End::Converted, |_, fast| fast.contains("mov.b32 %low, %x"));
 }

@@ -24,6 +24,7 @@ mod flow;
 mod guarded;
 mod implied;
 pub(crate) mod instructions;
+mod invariant_conversions;
 mod joined_exits;
 mod late_steps;
 mod liveness;
@@ -430,6 +431,7 @@ fn optimize_function<'a>(
             + switches::replace(&mut graph, names)
             + before_barriers::keep(&mut graph)
             + count_down::count(&mut graph, names)
+            + invariant_conversions::hoist(&mut graph, names)
             + panics::merge(&mut graph, names)
             + joined_exits::join(&mut graph, names, &slow);
         if !rarely_runs {
