@@ -2665,6 +2665,34 @@ fn integers_are_converted_before_the_loop() {
     assert!(!hoists(enters, &narrow));
 }
 
+#[test]
+fn loops_that_wait_for_loads_have_many_registers() {
+    // Each thread sums up elements at distances of `%a`.
+    let entry = |before: &str, body: &str| {
+        let element = format!(
+            ".reg .b64 %p, %n; .reg .b32 %s, %v<8>; mov.u64 %p, %to; mov.u64 %n, %b; mov.u32 %s, 0;
+             $sum: {body} add.s64 %p, %p, %a; add.s64 %n, %n, -1; setp.ne.s64 %p8, %n, 0;
+             @%p8 bra $sum; st.global.u32 [%to+8], %s;"
+        );
+        ordinary_entry(before, &element)
+    };
+    let has_many = |before: &str, body: &str| entry(before, body).contains(".minnctapersm 1\n");
+    let barrier = "bar.sync 0;";
+    let word = "ld.global.u32 %v4, [%p+16]; add.s32 %s, %s, %v4;";
+    assert!(has_many("", word), "{}", entry("", word));
+    assert!(has_many(barrier, word));
+    let vector = "ld.global.v4.u32 {%v0, %v1, %v2, %v3}, [%p]; add.s32 %s, %s, %v0;";
+    assert!(has_many("", vector));
+    // Other blocks load while one waits at the barrier.
+    assert!(!has_many(barrier, vector));
+    assert!(has_many(barrier, &format!("{vector} {word}")));
+    // The loop computes for longer than a load takes.
+    let computes = |count| format!("{vector} {}", "add.s32 %s, %s, %v1;".repeat(count));
+    assert!(has_many("", &computes(80)));
+    assert!(!has_many("", &computes(120)));
+    assert!(has_many("", &format!("{} {word}", computes(120))));
+}
+
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.
 /// The row and the column are checked.
 const DIAGONALS: &str = "

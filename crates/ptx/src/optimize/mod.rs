@@ -119,6 +119,14 @@ const PRESSURE_OF_LOADS: usize = 25;
 /// for memory.
 const COMPUTATION: usize = 50;
 
+/// The maximum number of instructions per load of global memory of a loop that mostly waits for
+/// memory: the latency of a load is as long as that many instructions of 8 warps.
+const COMPUTATION_PER_LOAD: usize = 100;
+
+/// The number of bytes that an instruction loads at most. If each thread of a multiprocessor has one
+/// such load in flight, these are as many bytes as the memory delivers within its latency.
+const VECTOR: usize = 16;
+
 /// The maximum number of multiply-adds per 32-bit word of global memory of a loop that mostly waits
 /// for memory. A product of matrices with tiles in registers has more, and so has a loop with two
 /// exponentials per word.
@@ -552,12 +560,14 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
 fn waits_for_loads(graph: &Graph<'_>) -> bool {
     let cold = graph.cold();
     let different = of_threads(graph);
+    let has_barriers = barriers(graph, &graph.order) > 0;
     let is_different = |it: &Operand<'_>| match it {
         Operand::Address(Base::Name(base), _) => different.contains(base),
         _ => false,
     };
     loops::single_latch(graph, &cold).iter().any(|each| {
-        let (mut size, mut bytes, mut products, mut fused) = (0, 0, 0, 0);
+        let (mut size, mut bytes, mut loads, mut products, mut fused) = (0, 0, 0, 0, 0);
+        let mut are_vectors = true;
         let (mut fills, mut waits, mut tensors) = (false, false, false);
         let own = || each.blocks.iter().copied().filter(|&id| !cold[id]);
         let mut is_slow = false;
@@ -570,6 +580,8 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
                 ("ld", modifiers) if modifiers.contains(&"global") => {
                     if !is_slow || it.operands.iter().any(is_different) {
                         bytes += bytes_of(it);
+                        loads += 1;
+                        are_vectors &= bytes_of(it) == VECTOR;
                     }
                 }
                 // Several instructions each.
@@ -584,9 +596,12 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         let computes = tensors
             || products * 8 > bytes
             || fused * 4 > bytes * MULTIPLICATION
-            || (!waits || fills) && size * 4 > bytes * COMPUTATION;
+            || (!waits || fills)
+                && (size * 4 > bytes * COMPUTATION || size > loads * COMPUTATION_PER_LOAD);
+        // While some blocks wait at a barrier, others load. One load per thread is enough then.
+        let is_shared = has_barriers && !waits && are_vectors;
         // A loop that only fills shared memory is a small part of the kernel.
-        bytes > 0 && !computes && (waits || !fills)
+        bytes > 0 && !computes && !is_shared && (waits || !fills)
     })
 }
 
