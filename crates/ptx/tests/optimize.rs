@@ -2666,6 +2666,45 @@ fn integers_are_converted_before_the_loop() {
 }
 
 #[test]
+fn loops_over_floats_add_shifted_steps() {
+    // A sum of the squares of a column's elements.
+    let text = |step: &str, body: &str| {
+        optimized(&format!(
+            ".reg .b64 %a, %i, %step, %n; .reg .b32 %w, %k; .reg .f32 %f<4>; .reg .pred %p<4>;
+             ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
+             ld.param.u32 %w, [k_param_3]; ld.param.u64 %n, [k_param_1];
+             mov.u64 %i, %a; mov.u32 %k, 9; mov.f32 %f0, 0f00000000; {step}
+             $loop:
+             ld.global.f32 %f1, [%i]; add.s64 %i, %i, %step; {body}
+             add.s32 %k, %k, -1; setp.ne.s32 %p0, %k, 0; @%p0 bra $loop;
+             st.global.f32 [%a], %f0; ret;"
+        ))
+    };
+    let step = "mul.wide.u32 %step, %w, 4;";
+    let body = "sub.f32 %f1, %f1, %f0; fma.rn.f32 %f0, %f1, %f1, %f0; mul.f32 %f0, %f0, %f1;
+        add.f32 %f0, %f0, %f1;";
+    let shifts = |step: &str, body: &str| text(step, body).contains("shl.b64 %x");
+    assert!(shifts(step, body));
+    let shifted = text(step, body);
+    for part in [
+        "cvt.u64.u32 %x3, %w;",
+        "shl.b64 %x2, %x3, 2;",
+        "add.s64 %i, %i, %x2;",
+    ] {
+        assert!(shifted.contains(part), "{shifted}");
+    }
+    // Other products, a step that changes, few floats, many floats, many integers, a division.
+    assert!(!shifts(&step.replace(", 4", ", 12"), body));
+    assert!(!shifts(&step.replace("u32", "s32"), body));
+    assert!(!shifts(step, &format!("{body} add.s64 %step, %step, 4;")));
+    assert!(!shifts(step, "add.f32 %f0, %f0, %f1;"));
+    assert!(!shifts(step, &body.repeat(4)));
+    assert!(!shifts(step, &body.replace("mul.f32", "div.rn.f32")));
+    let integers = "xor.b32 %w, %w, %k; and.b32 %w, %w, 7; min.u32 %w, %w, 5;";
+    assert!(!shifts(step, &format!("{body} {integers}")));
+}
+
+#[test]
 fn loops_that_wait_for_loads_have_many_registers() {
     // Each thread sums up elements at distances of `%a`.
     let entry = |before: &str, body: &str| {

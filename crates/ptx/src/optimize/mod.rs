@@ -68,6 +68,7 @@ mod weaker;
 mod whole;
 mod whole_warps;
 mod wide_products;
+mod wide_steps;
 
 use crate::hash::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -440,6 +441,7 @@ fn optimize_function<'a>(
             + before_barriers::keep(&mut graph)
             + count_down::count(&mut graph, names)
             + invariant_conversions::hoist(&mut graph, names)
+            + wide_steps::shift(&mut graph, names)
             + panics::merge(&mut graph, names)
             + joined_exits::join(&mut graph, names, &slow);
         if !rarely_runs {
