@@ -4812,9 +4812,42 @@ fn the_host_compares_lengths() {
     // A launch without these elements need not panic.
     let skipped = "setp.ge.u64 %p3, %i, %a; @%p3 bra $next;";
     assert_eq!(comparisons(skipped), 2);
-    // The index is not that of the thread.
+    // The index is the sum of the thread's and a number, and must be within the slice.
     let other = "add.s64 %d2, %i, %b; setp.ge.u64 %p3, %d2, %a; @%p3 bra $A;";
-    assert_eq!(comparisons(other), 2);
+    assert_eq!(comparisons(other), 1);
+    // A launch with greater indices need not panic.
+    let skipped = other.replace("$A", "$next");
+    assert_eq!(comparisons(&skipped), 2);
+}
+
+#[test]
+fn the_host_compares_sums_of_columns() {
+    // Elements of several columns of `%a` elements in a slice of `%b` elements.
+    let checks = (3..6).map(|k| {
+        let sum = match k {
+            3 => "mov.u64 %d3, %i;".to_owned(),
+            _ => format!("add.s64 %d{k}, %d{}, %a;", k - 1),
+        };
+        format!("{sum} setp.ge.u64 %p{k}, %d{k}, %b; @%p{k} bra $A;")
+    });
+    let checks = checks.collect::<Vec<_>>().join("\n");
+    let panics = panic_with("$A", "%i");
+    let element = format!("{checks} st.global.u64 [%to], %i; bra.uni $next; {panics}");
+    let (entry, is_chosen) = ordinary(&[], "", &element);
+    assert_eq!(entry.matches("setp").count(), 1, "{entry}");
+    for (a, b, count, expected) in [
+        (100, 300, 100, true),
+        (100, 299, 100, false),
+        (100, 201, 1, true),
+        (100, 200, 1, false),
+        // The first outcome that follows is that of a panic: the slice has at most `%a` elements.
+        (100, 100, 1, false),
+        (100, 0, 1, false),
+        (0, 7, 7, true),
+        (u64::MAX - 99, 300, 300, false),
+    ] {
+        assert_eq!(is_chosen([a, b, count]), expected, "{a} {b} {count}");
+    }
 }
 
 #[test]

@@ -655,6 +655,8 @@ fn analyze<'a>(
     let mut certain = HashSet::default();
     // The conditions of panics.
     let mut fails = HashSet::default();
+    // The outcomes of comparisons that the sum of an index and extents has.
+    let mut sums: HashMap<&'a str, Proven<'a>> = HashMap::default();
     for &id in region.order() {
         let Some(mut known) = states.remove(&id) else {
             continue;
@@ -682,7 +684,8 @@ fn analyze<'a>(
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
                 {
-                    let proven = known.compare(&facts, &special.extents, it, register);
+                    let [proven, sum] = known.compare(&facts, &special.extents, it, register);
+                    sums.extend(sum.map(|it| (register, it)));
                     let in_table = || compare_in_table(single, &facts, special, it, register);
                     let is_likely = proven.as_ref().is_some_and(|it| it.is_likely);
                     let certain = proven.as_ref().is_some_and(|it| it.length.is_none());
@@ -771,7 +774,15 @@ fn analyze<'a>(
             && (sides.iter().flatten()).all(|side| is_of_launch(graph, single, side))
     };
     for each in &mut found.proven {
-        each.panics = fails.contains(&(each.register, each.outcome));
+        let fails_with = |it: &Proven<'a>| fails.contains(&(it.register, it.outcome));
+        // `i + width < length` is false if `width` is at least the length, and true if the length is
+        // at least `width + n`. No launch is meant to panic.
+        if fails_with(each)
+            && let Some(sum) = sums.remove(each.register).filter(|it| !fails_with(it))
+        {
+            *each = sum;
+        }
+        each.panics = fails_with(each);
         each.is_likely &= each.bound.is_multiple() || is_certain(each) || each.is_in_table;
         each.is_check = ordinary_entries && fails.contains(&(each.register, !each.outcome));
     }
@@ -1956,18 +1967,21 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// Returns the outcome of a comparison, if it can be proven.
+    /// Returns the outcome of a comparison, if it can be proven. The second one is that of an index
+    /// which is a sum with extents, if the first one is another.
     fn compare(
         &self,
         facts: &Facts<'a>,
         extents: &HashSet<&'a str>,
         it: &Instruction<'a>,
         register: &'a str,
-    ) -> Option<Proven<'a>> {
-        let comparison = Comparison::of(it, true)?;
+    ) -> [Option<Proven<'a>>; 2] {
+        let Some(comparison) = Comparison::of(it, true) else {
+            return [None, None];
+        };
         let known = self.compare_known(facts, extents, &comparison, register);
         if known.is_some() {
-            return known;
+            return [known, None];
         }
         let index = self.compare_index(facts, extents, &comparison, register);
         let (product, sum) = match index {
@@ -1975,7 +1989,10 @@ impl<'a> Known<'a> {
             index => (None, index),
         };
         let range = || self.compare_range(facts, extents, &comparison, register);
-        product.or_else(range).or(sum)
+        match product.or_else(range) {
+            None => [sum, None],
+            proven => [proven, sum],
+        }
     }
 
     /// Returns the outcome of a comparison that follows from the limits alone: `y * width + x` is
