@@ -47,9 +47,14 @@ pub fn merge_calls(module: &mut Module) {
                     .flat_map(|inst| users.get(inst).into_iter().flatten())
                     .all(|&user| module.inst(user).is_some_and(|data| data.block == block))
             });
-            while let Some((i, j, pair)) = pair_of(module, blocks) {
-                blocks.remove(j);
-                blocks[i] = pair.merge(module, func);
+            let mut others: Vec<(Block, usize)> = Vec::new();
+            for &second in &*blocks {
+                let pair = (others.iter().enumerate())
+                    .find_map(|(i, &first)| Some((i, compare(module, first, second)?)));
+                match pair {
+                    Some((i, pair)) => others[i] = pair.merge(module, func),
+                    None => others.push(second),
+                }
             }
         }
     }
@@ -76,14 +81,6 @@ struct Pair {
     numbers: Vec<usize>,
     /// The indices of the arguments that are addresses computed in each block, and equal.
     addresses: Vec<usize>,
-}
-
-/// Returns two blocks to merge, with their indices.
-fn pair_of(module: &Module, blocks: &[(Block, usize)]) -> Option<(usize, usize, Pair)> {
-    let indices = (0..blocks.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-    indices
-        .filter_map(|(i, j)| Some((i, j, compare(module, blocks[i], blocks[j])?)))
-        .next()
 }
 
 /// Returns the only successor of a block, and the index of the last call in the block, if it can be
