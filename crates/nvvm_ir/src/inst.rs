@@ -494,7 +494,7 @@ macro_rules! declare {
         $( = $text:tt )?;
     )*) => {
         /// The operation of an instruction, with its operands.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq)]
         pub enum InstKind {
             $( $(#[$doc])* $name $( ($only_ty) )? $( { $( $(#[$field_doc])* $field: $ty, )* } )?, )*
         }
@@ -682,7 +682,7 @@ impl ParamAttrs {
 }
 
 /// A call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The target.
     pub callee: Callee,

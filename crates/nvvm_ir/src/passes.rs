@@ -24,6 +24,7 @@ mod align_accesses;
 mod bound_inlining;
 mod bound_searches;
 mod branch_on_orderings;
+mod call_directly;
 mod convergence;
 mod count_doublings;
 mod count_iterations;
@@ -35,6 +36,7 @@ mod keep_searches;
 mod keep_strided_loops;
 mod load_elements;
 mod merge_branches;
+mod merge_calls;
 mod merge_loops;
 mod narrow_sums;
 mod parameters;
@@ -63,6 +65,7 @@ pub use align_accesses::align_accesses;
 pub use bound_inlining::bound_inlining;
 pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
+pub use call_directly::{VirtualCall, call_directly};
 pub use convergence::convergence;
 pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
@@ -74,6 +77,7 @@ pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
+pub use merge_calls::merge_calls;
 pub use merge_loops::merge_loops;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
@@ -163,6 +167,11 @@ pub const PASSES: &[Pass] = &[
         name: "resume_unrolling",
         about: "lets libnvvm unroll loops with calls that it expands",
         run: resume_unrolling,
+    },
+    Pass {
+        name: "merge_calls",
+        about: "merges calls before the same block that differ only in numbers",
+        run: merge_calls,
     },
     Pass {
         name: "unite_latches",

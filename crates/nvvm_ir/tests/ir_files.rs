@@ -37,8 +37,9 @@ const HELPERS: &[&str] = &[
     "passes/unroll_array_loops/whole_warps.rs",
 ];
 
-/// Source files whose pass takes functions that the backend chooses; their unit tests cover them.
-const NO_COMMAND: &[&str] = &["passes/parameters.rs"];
+/// Source files whose pass takes functions or calls that the backend chooses; their unit tests cover
+/// them.
+const NO_COMMAND: &[&str] = &["passes/call_directly.rs", "passes/parameters.rs"];
 
 fn tests_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir")

@@ -910,7 +910,8 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
         }
         let call = crate::plain_panics::call(self, func, args)
             .unwrap_or_else(|| self.emit_call(sig, fn_abi, func, return_slot, args, false));
-        if instance.is_some() {
+        if let Some(instance) = instance {
+            crate::virtual_calls::note(self.cx, call, func, instance);
             let mut locations = self.cx.locations.borrow_mut();
             locations.note_call(self.tcx, call, self.block, self.span);
         }

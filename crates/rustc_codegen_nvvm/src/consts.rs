@@ -203,7 +203,10 @@ impl<'tcx> CodegenCx<'tcx> {
                     .principal()
                     .map(|p| self.tcx.instantiate_bound_regions_with_erased(p));
                 let id = self.tcx.vtable_allocation((ty, principal));
-                Ok(self.static_addr_of(self.tcx.global_alloc(id).unwrap_memory(), Some("vtable")))
+                let vtable = self.tcx.global_alloc(id).unwrap_memory();
+                let address = self.static_addr_of(vtable, Some("vtable"));
+                self.vtables.borrow_mut().insert((ty, principal), address);
+                Ok(address)
             }
         }
     }

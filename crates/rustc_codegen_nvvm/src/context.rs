@@ -25,6 +25,7 @@ use crate::kernels::Kernel;
 use crate::locations::Locations;
 use crate::markers::{self, Marker};
 use crate::records::Records;
+use crate::virtual_calls::VirtualCall;
 use crate::{device_functions, inlining};
 
 /// The suffix of a kernel's function. The kernel's own name belongs to its PTX entry.
@@ -62,6 +63,8 @@ pub(crate) struct CodegenCx<'tcx> {
     /// The anonymous globals of constants.
     pub allocations: RefCell<FxHashMap<ConstAllocation<'tcx>, Value>>,
     pub vtables: RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
+    /// The calls through vtables.
+    pub virtual_calls: RefCell<Vec<VirtualCall<'tcx>>>,
     pub strings: RefCell<FxHashMap<String, Value>>,
     /// Items that have been referenced and are still to be lowered.
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
@@ -139,6 +142,7 @@ impl<'tcx> CodegenCx<'tcx> {
             statics: Default::default(),
             allocations: Default::default(),
             vtables: Default::default(),
+            virtual_calls: Default::default(),
             strings: Default::default(),
             queue: Default::default(),
             referrers: Default::default(),

@@ -73,6 +73,7 @@ mod sse;
 mod threading;
 mod tool_attributes;
 mod types;
+mod virtual_calls;
 
 use std::any::Any;
 

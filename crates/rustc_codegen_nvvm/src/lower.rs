@@ -105,6 +105,9 @@ pub(crate) fn lower<'tcx>(
     let Lowering { cx, parameters, .. } = lowering;
     report_undefined(&cx, options);
     crate::locations::pass_on(&cx);
+    if options.roots == Roots::Kernels {
+        crate::virtual_calls::call_directly(&cx);
+    }
     Lowered {
         instances: instances(&cx),
         signatures: signatures(&cx),

@@ -326,6 +326,7 @@ impl Compiler<'_> {
         if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
             // LLVM must not duplicate or move convergent calls.
             passes::convergence(&mut module);
+            passes::merge_calls(&mut module);
             passes::unite_latches(&mut module);
             let optimized = sess.time("nvvm_llvm", || {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {

@@ -73,6 +73,7 @@ mod slices;
 mod statics;
 mod strings;
 mod traits;
+mod virtual_calls;
 mod wide;
 
 /// A case: its name and its function.
@@ -140,6 +141,7 @@ groups! {
         programs::interpreters::CASES,
         reflection::CASES,
         traits::CASES,
+        virtual_calls::CASES,
     ];
     run_case_1 = [
         arrays::CASES,
