@@ -41,6 +41,7 @@ mod rewrite;
 mod signatures;
 pub mod stack;
 mod survey;
+mod unread_arrays;
 mod whole_program;
 mod write;
 
@@ -66,6 +67,7 @@ use prototypes::declare_functions;
 pub use recursion::hide_recursion;
 pub use signatures::{signatures, write_signatures};
 pub use survey::{LocalAccess, Location, Survey};
+use unread_arrays::remove_unread_arrays;
 pub use whole_program::is_to_be_linked;
 
 /// A syntax error in PTX text.
@@ -153,6 +155,9 @@ pub fn finish(
         module.target.retain(|&option| option != "debug");
     }
     remove_dead(&mut module, keep);
+    if matches!(purpose, Purpose::Speed(_)) {
+        remove_unread_arrays(&mut module);
+    }
     let budgets = match purpose {
         Purpose::Debugging | Purpose::Plain => HashMap::default(),
         Purpose::Speed(kernels) => optimize::optimize(&mut module, kernels, &names),

@@ -115,7 +115,7 @@ pub(crate) fn promote_arrays<'a>(module: &mut Module<'a>, names: &'a Names) -> u
 }
 
 /// The symbols that DWARF refers to.
-fn described<'a>(module: &Module<'a>) -> HashSet<&'a str> {
+pub(crate) fn described<'a>(module: &Module<'a>) -> HashSet<&'a str> {
     let mut names = HashSet::default();
     for item in &module.items {
         let Item::Section(section) = item else {
@@ -260,7 +260,7 @@ fn least_blocks(function: &Function<'_>) -> u64 {
 }
 
 /// Returns the name and the size in bytes of the only variable in local memory.
-fn local_variable<'a>(function: &Function<'a>) -> Option<(&'a str, u64)> {
+pub(crate) fn local_variable<'a>(function: &Function<'a>) -> Option<(&'a str, u64)> {
     let mut found = None;
     for statement in function.body.as_deref()? {
         match statement {
@@ -323,7 +323,7 @@ fn holds_places<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> b
 }
 
 /// What an instruction does with addresses of a variable in local memory.
-enum Use {
+pub(crate) enum Use {
     /// It has none.
     None,
     /// Its result is one.
@@ -336,7 +336,7 @@ enum Use {
 
 /// Returns the registers that hold an address in a variable, unless one is used for more than
 /// accesses.
-fn addresses<'a>(all: &[&Instruction<'a>], local: &'a str) -> Option<HashSet<&'a str>> {
+pub(crate) fn addresses<'a>(all: &[&Instruction<'a>], local: &'a str) -> Option<HashSet<&'a str>> {
     let mut addresses = HashSet::from_iter([local]);
     loop {
         let before = addresses.len();
@@ -369,7 +369,7 @@ fn addresses<'a>(all: &[&Instruction<'a>], local: &'a str) -> Option<HashSet<&'a
     Some(addresses)
 }
 
-fn usage<'a>(it: &Instruction<'a>, addresses: &HashSet<&'a str>) -> Use {
+pub(crate) fn usage<'a>(it: &Instruction<'a>, addresses: &HashSet<&'a str>) -> Use {
     let is_address = |operand: &Operand<'a>| match operand {
         Operand::Name(name) | Operand::NameOffset(name, _) => addresses.contains(name),
         _ => false,
@@ -402,6 +402,8 @@ fn usage<'a>(it: &Instruction<'a>, addresses: &HashSet<&'a str>) -> Use {
     match (it.opcode, &it.modifiers[..], sources) {
         ("ld", ["local", ..], [Operand::Address(..)]) => Use::Inside,
         ("st", ["local", ..], [Operand::Address(..), value]) if !mentions(value) => Use::Inside,
+        // `mov.b64 {a, b}, address` has two results, of which neither is an address.
+        ("mov", ..) if !matches!(it.operands.first(), Some(Operand::Name(_))) => Use::Escapes,
         ("mov", [_], [from]) if wide && is_address(from) => Use::Address,
         ("cvta", ["local", _] | ["to", "local", _], [from]) if is_address(from) => Use::Address,
         ("add", [_], [a, b]) if wide && (is_address(a) != is_address(b)) => Use::Address,
