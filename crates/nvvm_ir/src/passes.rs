@@ -47,6 +47,7 @@ mod remove_unreachable_blocks;
 mod resume_unrolling;
 mod select_cases;
 mod select_elements;
+mod select_joined;
 mod separate_locals;
 mod separate_panics;
 mod share_slots;
@@ -58,6 +59,7 @@ mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
 mod use_conditions;
+mod widen_differences;
 
 use crate::module::Module;
 
@@ -88,6 +90,7 @@ pub use resume_unrolling::resume_unrolling;
 pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
 pub use select_cases::select_cases;
 pub use select_elements::select_elements;
+pub use select_joined::select_joined;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
@@ -99,6 +102,7 @@ pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
 pub use use_conditions::use_conditions;
+pub use widen_differences::widen_differences;
 
 /// A pass over one module.
 #[derive(Copy, Clone, Debug)]
@@ -152,6 +156,11 @@ pub const PASSES: &[Pass] = &[
         name: "select_cases",
         about: "replaces cases of a switch that skip the default's computation with selects",
         run: select_cases,
+    },
+    Pass {
+        name: "select_joined",
+        about: "replaces branches that only choose values with selects if others join their arms",
+        run: select_joined,
     },
     Pass {
         name: "merge_branches",
@@ -227,6 +236,11 @@ pub const PASSES: &[Pass] = &[
         name: "narrow_sums",
         about: "computes sums of loops in 32 bits if no more bits are used",
         run: narrow_sums,
+    },
+    Pass {
+        name: "widen_differences",
+        about: "computes absolute differences of short integers in 32 bits",
+        run: widen_differences,
     },
     Pass {
         name: "subtract_steps",
