@@ -21,7 +21,8 @@ the CPU's.
 
 usage: bench-suite [OPTIONS]
 
-  --filter NAME   only the benchmarks whose name contains NAME
+  --filter NAME   only the benchmarks whose name contains NAME, or one of several: the option may be
+                  repeated
   --kernels DIR   the directory of the modules that `./x bench` makes; by default `kernels` beside
                   this program. Without it there are no kernels of nvcc.
   --out FILE      writes the results as JSON
@@ -35,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("{HELP}");
         return Ok(());
     }
-    let filter: String = args.opt_value_from_str("--filter")?.unwrap_or_default();
+    let filters: Vec<String> = args.values_from_str("--filter")?;
     let out: Option<PathBuf> = args.opt_value_from_str("--out")?;
     let rounds = args.opt_value_from_str("--rounds")?.unwrap_or(20);
     let kernels: Option<PathBuf> = args.opt_value_from_str("--kernels")?;
@@ -60,7 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         multiprocessors,
     };
     let bench = Bench::new(context, kernels.as_deref(), rounds)?;
-    let wanted = (cases::ALL.iter()).filter(|(name, _)| name.contains(&filter));
+    let is_wanted = |name: &str| filters.is_empty() || filters.iter().any(|it| name.contains(it));
+    let wanted = cases::ALL.iter().filter(|(name, _)| is_wanted(name));
     if scale.small {
         for (name, make) in wanted {
             bench.check(&make(scale)?)?;

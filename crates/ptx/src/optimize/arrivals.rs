@@ -167,6 +167,20 @@ pub(super) fn are_together<'a>(
         && registers.iter().all(|&name| !divergence.differs(name))
 }
 
+/// Returns the function without the branches to cold blocks, and the blocks from which the lanes of a
+/// warp may then go different ways.
+pub(super) fn divergent_branches<'a>(graph: &Graph<'a>, cold: &[bool]) -> (Graph<'a>, HashSet<Id>) {
+    let mut copy = graph.clone();
+    remove_checks(&mut copy, cold);
+    let divergence = Divergence::new(&copy, Together::Warp { in_row: false });
+    let is_divergent = |&id: &Id| {
+        let end = &copy.blocks[id].end;
+        end.targets().len() > 1 && !divergence.is_uniform(end)
+    };
+    let divergent = copy.order.iter().copied().filter(is_divergent).collect();
+    (copy, divergent)
+}
+
 /// Removes the branches to cold blocks.
 fn remove_checks(graph: &mut Graph<'_>, cold: &[bool]) {
     for id in graph.order.clone() {

@@ -138,7 +138,7 @@ fn varying<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> HashSet<&'a str> {
 }
 
 /// Returns whether a thread may wait for another one in an instruction, or by repeating it.
-fn may_wait(it: &Instruction<'_>) -> bool {
+pub(super) fn may_wait(it: &Instruction<'_>) -> bool {
     const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];
     let is_math = |operand: &Operand<'_>| match operand {
         Operand::Name(name) => MATH.contains(name),

@@ -43,6 +43,7 @@ mod panics;
 mod parameters;
 mod products;
 mod recomputed;
+mod reconverge;
 mod reductions;
 mod reloads;
 mod remaining;
@@ -428,7 +429,7 @@ fn optimize_function<'a>(
     } else {
         None
     };
-    let finish = |mut graph: Graph<'a>, changed: usize, rarely_runs: bool| {
+    let finish = |mut graph: Graph<'a>, changed: usize| {
         let mut replaced = loop_ends::replace(&mut graph, names)
             + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
@@ -444,9 +445,8 @@ fn optimize_function<'a>(
             + wide_steps::shift(&mut graph, names)
             + panics::merge(&mut graph, names)
             + joined_exits::join(&mut graph, names, &slow);
-        if !rarely_runs {
-            replaced += own_panics::separate(&mut graph, names);
-        }
+        replaced += own_panics::separate(&mut graph, names);
+        replaced += reconverge::synchronize(&mut graph, names);
         (changed + replaced > 0).then(|| {
             graph.tidy();
             graph.write()
@@ -456,11 +456,11 @@ fn optimize_function<'a>(
     if let Some((original, condition)) = original {
         let mut copy = function.clone();
         copy.name = names.name(&format!("{}{ORDINARY_SUFFIX}", function.name));
-        copy.body = finish(graph, changed, false);
+        copy.body = finish(graph, changed);
         ordinary = Some((copy, ordinary::variable(names, function, &condition)));
         graph = original;
     }
-    if let Some(body) = finish(graph, changed, ordinary.is_some()) {
+    if let Some(body) = finish(graph, changed) {
         function.body = Some(body);
     }
     Some(Optimized { budget, ordinary })

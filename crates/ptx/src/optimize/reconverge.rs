@@ -1,0 +1,254 @@
+//! Lets the threads of a warp reconverge where ways meet one of which may panic.
+//!
+//! All panics of a kernel end in one copy of the code that reports them. Where lanes of a warp leave a
+//! loop or take different branches, ptxas 13.0 then often takes that code for the place where they
+//! meet: all that follows runs once for each group of lanes, in the worst case for each lane. This pass
+//! takes the mask of the lanes that run where the ways part, and lets these lanes wait for each other
+//! where the ways meet. Lanes that have panicked are not waited for: `bar.warp.sync` ignores those
+//! that have exited.
+//!
+//! A lane that waits must not be one for which another lane waits. So the ways neither exchange values
+//! among threads nor access memory with an ordering.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graphmap::DiGraphMap;
+
+use super::flow::{Block, End, Graph, Id};
+use super::joined_exits::may_wait;
+use super::loops::{self, Loop};
+use super::names::Names;
+use super::{arrivals, sink};
+use crate::hash::HashMap;
+use crate::rewrite::instruction;
+use crate::{Operand, Statement, Type};
+
+/// The minimum number of instructions after the place where ways meet.
+const LEAST: usize = 24;
+
+/// The maximum number of branches outside of loops: unrolled loops have many.
+const BRANCHES: usize = 8;
+
+/// The end of all ways through a function.
+const END: Id = Id::MAX;
+
+/// Ways that part and meet.
+struct Ways {
+    start: Start,
+    /// The blocks from where the ways part to where they meet.
+    blocks: BTreeSet<Id>,
+    /// The block where they meet.
+    end: Id,
+}
+
+/// Where ways part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// At the end of a block.
+    Branch(Id),
+    /// In the loop with a header.
+    Loop(Id),
+}
+
+/// Synchronizes the lanes of a warp where ways meet. Returns the number of places.
+pub(super) fn synchronize<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let found = find(graph);
+    // All masks first, so that the ways to a loop lead to the block before it.
+    let mut entries: HashMap<Id, Id> = HashMap::default();
+    let mut taken = Vec::new();
+    for ways in found {
+        if let Some((mask, entry)) = take(graph, names, &ways) {
+            if let (Start::Loop(header), Some(entry)) = (ways.start, entry) {
+                entries.entry(header).or_insert(entry);
+            }
+            taken.push((ways, mask));
+        }
+    }
+    for (ways, mask) in &taken {
+        let branch = match ways.start {
+            Start::Branch(id) => Some(id),
+            Start::Loop(_) => None,
+        };
+        let from: Vec<Id> = ways.blocks.iter().copied().chain(branch).collect();
+        let leads = |end: &Id| from.iter().any(|&id| graph.blocks[id].end.leads_to(*end));
+        let mut ends = vec![ways.end];
+        ends.extend(entries.get(&ways.end));
+        ends.retain(leads);
+        // Lanes with one mask wait at one place.
+        let [end] = ends[..] else { continue };
+        let wait = instruction("bar", &["warp", "sync"], vec![Operand::Name(mask)]);
+        let wait = add(graph, names, wait, end);
+        for id in from {
+            redirect(graph, id, end, wait);
+        }
+    }
+    taken.len()
+}
+
+/// Returns the ways to synchronize.
+fn find(graph: &Graph<'_>) -> Vec<Ways> {
+    let cold = graph.cold();
+    let is_check = |id: Id| !cold[id] && graph.blocks[id].end.targets().iter().any(|to| cold[*to]);
+    if graph
+        .order
+        .iter()
+        .filter(|&&id| is_check(id))
+        .nth(1)
+        .is_none()
+    {
+        return Vec::new();
+    }
+    let (hot, divergent) = arrivals::divergent_branches(graph, &cold);
+    let mut all = loops::single_latch(graph, &cold);
+    all.extend(loops::several_latches(graph, &cold));
+    let ends = ends(&hot);
+    let dominators = sink::dominators(&hot);
+    let mut found: BTreeMap<Id, Ways> = BTreeMap::new();
+    for &id in hot.order.iter().filter(|id| divergent.contains(id)) {
+        let Some(end) = ends.immediate_dominator(id).filter(|&it| it != END) else {
+            continue;
+        };
+        let Some(ways) = ways(&hot, &dominators, &all, id, end) else {
+            continue;
+        };
+        let checks = ways.blocks.iter().filter(|&&id| is_check(id));
+        let checks: Vec<Id> = checks.copied().collect();
+        let mut waits = checks.is_empty();
+        hot.visit(ways.blocks.iter().copied(), &mut |it| waits |= may_wait(it));
+        if waits {
+            continue;
+        }
+        let later = reachable(&hot, end);
+        // ptxas finds the place itself if no panic is shared with what follows.
+        let is_shared = |check: &Id| later.iter().any(|id| id != check && is_check(*id));
+        if !checks.iter().any(is_shared) || !pays(&hot, &later, end) {
+            continue;
+        }
+        // Only the ways that part first: those within them meet at the same place.
+        let size = |ways: &Ways| ways.blocks.len();
+        if found
+            .get(&end)
+            .is_none_or(|known| size(known) < size(&ways))
+        {
+            found.insert(end, ways);
+        }
+    }
+    let mut found: Vec<Ways> = found.into_values().collect();
+    let is_branch = |ways: &Ways| matches!(ways.start, Start::Branch(_));
+    if found.iter().filter(|ways| is_branch(ways)).count() > BRANCHES {
+        found.retain(|ways| !is_branch(ways));
+    }
+    found
+}
+
+/// Returns the ways that part at the end of a block outside of loops, or in the outermost loop with
+/// that block that ends before the ways meet.
+fn ways(
+    hot: &Graph<'_>,
+    dominators: &Dominators<Id>,
+    all: &[Loop<'_>],
+    id: Id,
+    end: Id,
+) -> Option<Ways> {
+    let around = (all.iter()).filter(|each| each.contains(id) && !each.contains(end));
+    let (start, mut pending, above) = match around.max_by_key(|each| each.blocks.len()) {
+        Some(each) => (Start::Loop(each.header), vec![each.header], each.header),
+        // `own_panics` is for ways within an iteration.
+        None if all.iter().any(|each| each.contains(id)) => return None,
+        None => (Start::Branch(id), hot.blocks[id].end.targets(), id),
+    };
+    let mut blocks = BTreeSet::new();
+    while let Some(id) = pending.pop() {
+        if id == end || !blocks.insert(id) {
+            continue;
+        }
+        let block_end = &hot.blocks[id].end;
+        if matches!(block_end, End::Switch(..)) || !dominators.dominators(id)?.any(|it| it == above)
+        {
+            return None;
+        }
+        pending.extend(block_end.targets());
+    }
+    Some(Ways { start, blocks, end })
+}
+
+/// Returns whether enough follows the place where ways meet: these blocks, of which it is one.
+fn pays(hot: &Graph<'_>, later: &BTreeSet<Id>, end: Id) -> bool {
+    let repeats = later.iter().any(|&from| hot.blocks[from].end.leads_to(end));
+    let mut size = 0;
+    hot.visit(later.iter().copied(), &mut |_| size += 1);
+    repeats || size >= LEAST
+}
+
+/// Returns the blocks that follow the start of a block.
+fn reachable(hot: &Graph<'_>, id: Id) -> BTreeSet<Id> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![id];
+    while let Some(id) = pending.pop() {
+        if found.insert(id) {
+            pending.extend(hot.blocks[id].end.targets());
+        }
+    }
+    found
+}
+
+/// Returns the dominators on the ways backward from [`END`].
+fn ends(graph: &Graph<'_>) -> Dominators<Id> {
+    let mut back = DiGraphMap::<Id, ()>::new();
+    back.add_node(END);
+    for &id in &graph.order {
+        let targets = graph.blocks[id].end.targets();
+        if targets.is_empty() {
+            back.add_edge(END, id, ());
+        }
+        for to in targets {
+            back.add_edge(to, id, ());
+        }
+    }
+    simple_fast(&back, END)
+}
+
+/// Takes the mask where ways part. Returns its register, and for a loop the block before its header,
+/// or `None` if that is not possible.
+fn take<'a>(graph: &mut Graph<'a>, names: &'a Names, ways: &Ways) -> Option<(&'a str, Option<Id>)> {
+    let is_switch = |graph: &Graph<'a>, id: Id| matches!(graph.blocks[id].end, End::Switch(..));
+    let mask = graph.register(Type::B32, names);
+    let take = instruction("activemask", &["b32"], vec![Operand::Name(mask)]);
+    match ways.start {
+        Start::Branch(id) if is_switch(graph, id) => None,
+        Start::Branch(id) => {
+            graph.blocks[id].body.push(take);
+            Some((mask, None))
+        }
+        Start::Loop(header) => {
+            let from: Vec<Id> = (graph.predecessors_of_one(header))
+                .filter(|id| !ways.blocks.contains(id))
+                .collect();
+            if from.is_empty() || from.iter().any(|&id| is_switch(graph, id)) {
+                return None;
+            }
+            let entry = add(graph, names, take, header);
+            for id in from {
+                redirect(graph, id, header, entry);
+            }
+            Some((mask, Some(entry)))
+        }
+    }
+}
+
+/// Adds a block with one instruction before another block.
+fn add<'a>(graph: &mut Graph<'a>, names: &'a Names, it: Statement<'a>, to: Id) -> Id {
+    let block = Block {
+        label: names.label(),
+        body: vec![it],
+        end: End::Jump(to, false),
+    };
+    graph.add_before(block, to)
+}
+
+/// Lets a block lead to `new` where it leads to `old`.
+fn redirect(graph: &mut Graph<'_>, id: Id, old: Id, new: Id) {
+    let end = &mut graph.blocks[id].end;
+    end.retarget(&|to| if to == old { new } else { to });
+}
