@@ -38,6 +38,7 @@ mod load_elements;
 mod merge_branches;
 mod merge_calls;
 mod merge_loops;
+mod narrow_products;
 mod narrow_sums;
 mod parameters;
 mod prune;
@@ -79,6 +80,7 @@ pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
 pub use merge_calls::merge_calls;
 pub use merge_loops::merge_loops;
+pub use narrow_products::narrow_products;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
@@ -227,6 +229,11 @@ pub const PASSES: &[Pass] = &[
         name: "narrow_sums",
         about: "computes sums of loops in 32 bits if no more bits are used",
         run: narrow_sums,
+    },
+    Pass {
+        name: "narrow_products",
+        about: "computes parts of products of extended integers from the integers",
+        run: narrow_products,
     },
     Pass {
         name: "subtract_steps",
