@@ -38,6 +38,7 @@ mod load_elements;
 mod merge_branches;
 mod merge_calls;
 mod merge_loops;
+mod narrow_products;
 mod narrow_sums;
 mod parameters;
 mod prune;
@@ -81,6 +82,7 @@ pub use load_elements::load_elements;
 pub use merge_branches::merge_branches;
 pub use merge_calls::merge_calls;
 pub use merge_loops::merge_loops;
+pub use narrow_products::narrow_products;
 pub use narrow_sums::narrow_sums;
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
@@ -241,6 +243,11 @@ pub const PASSES: &[Pass] = &[
         name: "widen_differences",
         about: "computes absolute differences of short integers in 32 bits",
         run: widen_differences,
+    },
+    Pass {
+        name: "narrow_products",
+        about: "computes parts of products of extended integers from the integers",
+        run: narrow_products,
     },
     Pass {
         name: "subtract_steps",

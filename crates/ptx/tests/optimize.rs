@@ -2143,6 +2143,33 @@ fn conversions_from_16_bits_have_32_bits() {
 }
 
 #[test]
+fn both_halves_of_a_product_have_the_same_order() {
+    let orders = |body: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .b64 %rd<8>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            cvta.to.global.u64 %rd3, %rd1;
+            {body}
+            st.global.u64 [%rd3], %rd4;
+            st.global.u64 [%rd3+8], %rd5;
+            ret;"
+        ));
+        text.contains("mul.lo.s64 %rd5, %rd1, %rd2;")
+    };
+    assert!(orders(
+        "mul.hi.s64 %rd4, %rd1, %rd2; mul.lo.s64 %rd5, %rd2, %rd1;"
+    ));
+    assert!(orders(
+        "mul.lo.s64 %rd5, %rd2, %rd1; mul.hi.u64 %rd4, %rd1, %rd2;"
+    ));
+    assert!(!orders("mul.lo.s64 %rd5, %rd2, %rd1; mov.u64 %rd4, 1;"));
+    let both = "mul.hi.s64 %rd4, %rd1, %rd2; mul.hi.s64 %rd6, %rd2, %rd1; st.u64 [%rd3+16], %rd6;";
+    assert!(!orders(&format!("{both} mul.lo.s64 %rd5, %rd2, %rd1;")));
+}
+
+#[test]
 fn functions_of_normal_numbers_flush_others() {
     // Whether the kernel assumes that the operand `%f4` is normal.
     let is_normal = |body: &str| {

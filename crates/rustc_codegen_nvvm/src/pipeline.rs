@@ -354,6 +354,7 @@ impl Compiler<'_> {
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);
                     passes::widen_differences(&mut optimized);
+                    passes::narrow_products(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
                     legalize::legalize(&mut optimized, &target)
                         .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;

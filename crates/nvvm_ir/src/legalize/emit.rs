@@ -300,7 +300,7 @@ impl Rewriter<'_> {
 }
 
 /// Returns the function with a symbol, declaring it if necessary.
-pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
+pub(crate) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
     if let Some(value) = module.named(name) {
         return value;
     }
@@ -308,7 +308,7 @@ pub(super) fn declared(module: &mut Module, name: &str, sig: Type) -> Value {
     let data = module.func_mut(func);
     data.linkage = Linkage::External;
     data.attrs.no_unwind = true;
-    // The libnvvm intrinsics called here are pure; the bodies of the other functions determine
+    // The libnvvm intrinsics that passes call are pure; the bodies of the other functions determine
     // their attributes.
     data.attrs.read_none = name.starts_with("llvm.nvvm.");
     data.value

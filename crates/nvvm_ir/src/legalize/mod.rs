@@ -37,7 +37,7 @@ mod bits;
 mod blocks_per_sm;
 mod cas_loop;
 mod division;
-mod emit;
+pub(crate) mod emit;
 mod error;
 mod floats;
 mod fp128;

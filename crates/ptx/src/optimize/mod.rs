@@ -22,6 +22,7 @@ mod exits;
 mod floats;
 mod flow;
 mod guarded;
+mod halves;
 mod implied;
 pub(crate) mod instructions;
 mod invariant_conversions;
@@ -437,6 +438,7 @@ fn optimize_function<'a>(
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + wide_products::replace(&mut graph, names)
+            + halves::order(&mut graph)
             + normal::assume(&mut graph)
             + switches::replace(&mut graph, names)
             + before_barriers::keep(&mut graph)

@@ -31,7 +31,59 @@ fn wide(i: u32) -> u128 {
     (u128::from(mix(i.into())) << 64) | u128::from(mix(u64::from(i) + 99))
 }
 
+/// A product of numbers with `SHIFT` bits after the point.
+fn fixed_product<const SHIFT: u32>(a: i64, b: i64) -> i64 {
+    ((i128::from(a) * i128::from(b)) >> SHIFT) as i64
+}
+
+/// The same without a sign.
+fn unsigned_product<const SHIFT: u32>(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> SHIFT) as u64
+}
+
+/// The same with 32 bits.
+fn short_product<const SHIFT: u32>(a: i32, b: i32) -> i32 {
+    ((i64::from(a) * i64::from(b)) >> SHIFT) as i32
+}
+
+/// A chain of products, with constants and with narrow factors.
+fn fixed_products<const SHIFT: u32>(i: u32, record: &mut crate::Record) {
+    let mut x = mix(i.into()) as i64;
+    let (mut y, mut z) = (x as u64, x as i32);
+    let factors = [
+        i64::MIN,
+        -1,
+        mix(7) as i64,
+        i64::MAX,
+        0,
+        3,
+        i64::from(i) << 40,
+        -5 << 61,
+    ];
+    for (k, factor) in (0..).zip(factors) {
+        let square = fixed_product::<SHIFT>(x, x);
+        let scaled = fixed_product::<SHIFT>(square, -852_176).wrapping_add(factor);
+        let next = fixed_product::<SHIFT>(fixed_product::<SHIFT>(scaled, factor), x);
+        x = fixed_product::<SHIFT>(next, i64::from(i as i16 - 30)) ^ mix(k) as i64;
+        let square = unsigned_product::<SHIFT>(y, y);
+        let scaled = unsigned_product::<SHIFT>(square, u64::MAX - 99);
+        y = unsigned_product::<SHIFT>(scaled, factor as u64) ^ mix(k);
+        let square = short_product::<SHIFT>(z, z);
+        let scaled = short_product::<SHIFT>(square, -77).wrapping_add(factor as i32);
+        z = short_product::<SHIFT>(scaled, z) ^ mix(k) as i32;
+        record.put((square, next, scaled));
+        record.put((x, y, z));
+    }
+}
+
 cases! {
+    fn chains_of_fixed_point_products(i, record) {
+        fixed_products::<1>(i, record);
+        fixed_products::<16>(i, record);
+        fixed_products::<24>(i, record);
+        fixed_products::<31>(i, record);
+        fixed_products::<32>(i, record);
+    }
     fn wide_calls(i, record) {
         record.put(square_and_reduce(wide(i), wide(i + 1) >> (i % 100)));
         record.put(fibonacci(80 + i));
