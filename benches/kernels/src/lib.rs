@@ -67,6 +67,7 @@ pub mod tensor;
 pub mod threads;
 pub mod training;
 pub mod transport;
+pub mod variety;
 pub mod vision;
 pub mod volumes;
 pub mod worlds;

@@ -5639,3 +5639,62 @@ fn integers_of_tables_have_32_bits() {
     let second = replaced(ROW, "[%rd3]", "[%rd3+8]");
     assert!(!is_narrow(&over_rows(words, &second, "")));
 }
+
+/// Two loops whose ends depend on bytes. `first` and `second` are in their bodies.
+fn two_searches([first, second]: [&str; 2]) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .b64 %rd<9>; .reg .b32 %sum;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %sum, 0;
+        $again:
+        ld.global.u32 %r2, [%rd2+4];
+        {first}
+        xor.b32 %sum, %sum, %r2;
+        add.s64 %rd2, %rd2, 8;
+        ld.global.u8 %h1, [%rd2];
+        setp.ne.u16 %p1, %h1, 0;
+        @%p1 bra $again;
+        $later:
+        ld.global.u32 %r2, [%rd2+12];
+        {second}
+        add.s32 %sum, %sum, %r2;
+        add.s64 %rd2, %rd2, 16;
+        ld.global.u8 %h1, [%rd2];
+        setp.ne.u16 %p1, %h1, 0;
+        @%p1 bra $later;
+        st.global.u32 [%rd2], %sum;
+        ret;
+        $panic:
+        cvt.u64.u32 %rd6, %r2;
+        {{ .param .b64 p; st.param.b64 [p], %rd6; call.uni panic, (p); }}
+        $other_panic:
+        {{ .param .b64 p; st.param.b64 [p], 3; call.uni panic, (p); }}"
+    ))
+}
+
+/// The lanes of a warp wait for each other between two loops whose panics are reported by the same
+/// code, unless a lane in the loop may wait for one that has left it.
+#[test]
+fn warps_reconverge_between_loops_with_panics() {
+    let place = |text: &str, what: &str| text.find(what).unwrap_or_else(|| panic!("{text}"));
+    let text = two_searches([CHECK, OTHER]);
+    assert_eq!(text.matches("activemask.b32").count(), 1, "{text}");
+    assert_eq!(text.matches("bar.warp.sync").count(), 1, "{text}");
+    let places = ["activemask", "xor.b32", "bar.warp.sync", "+12]"].map(|it| place(&text, it));
+    assert!(places.is_sorted(), "{text}");
+    // Nothing after the loop panics, or nothing in it.
+    for checks in [[CHECK, ""], ["", OTHER]] {
+        let text = two_searches(checks);
+        assert!(!text.contains("bar.warp.sync"), "{text}");
+    }
+    for wait in [
+        "ld.volatile.global.u32 %r5, [%rd2+64]; add.s32 %sum, %sum, %r5;",
+        "ld.acquire.gpu.global.u32 %r5, [%rd2+64]; add.s32 %sum, %sum, %r5;",
+        "atom.global.add.u32 %r5, [%rd2+64], 1; add.s32 %sum, %sum, %r5;",
+        "bar.warp.sync 3;",
+    ] {
+        let text = two_searches([&format!("{CHECK} {wait}"), OTHER]);
+        assert!(!text.contains("activemask"), "{text}");
+    }
+}

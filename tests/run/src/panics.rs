@@ -24,6 +24,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
     trials.push(trial(build, "panic_everywhere", everywhere));
     trials.push(trial(build, "panic_twice", twice));
     trials.push(trial(build, "panic_before_barrier", before_barrier));
+    trials.push(trial(build, "panic_in_loops", in_loops));
     trials.push(trial(build, "panic_without_memory", without_memory));
     trials
 }
@@ -218,6 +219,44 @@ fn before_barrier(session: &Session, build: Build) -> Result<(), Failed> {
     expect(panic.thread, [7, 0, 0], "the thread")?;
     let expected: Vec<u64> = (0..64).map(|i| u64::from(i != 7)).collect();
     expect(done.as_host_vec()?, expected, "who passed the barrier")
+}
+
+fn in_loops(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build)?, &session.stream);
+    const THREADS: usize = 64;
+    const LAST: usize = 40 * (THREADS - 1);
+    let next = |at: usize| at.saturating_sub(1 + at * at % 11);
+    let steps = |from| std::iter::successors(Some(from), |&at| Some(next(at)));
+    let steps = |from| steps(from).take_while(|&at| at != 0).count() as u64;
+    // Only the last thread comes to these indices: in none of the loops, the first, and the second.
+    for bad in [None, Some(LAST + 5), Some(LAST + 3)] {
+        let mut list: Vec<u32> = (0..40 * THREADS).map(|at| next(at) as u32).collect();
+        if let Some(bad) = bad {
+            list[bad] = u32::MAX;
+        }
+        let list = DeviceBuffer::from_slice(&list)?;
+        let done = DeviceBuffer::<u64>::zeroed(THREADS)?;
+        // SAFETY: there are as many indices, and an element for each thread.
+        unsafe {
+            launch!(module.panic_in_loops<<<1, THREADS as u32, 0, stream>>>(
+                list.as_device_ptr(), list.len(), done.as_device_ptr()
+            ))?;
+        }
+        let result = stream.synchronize();
+        let mut expected: Vec<u64> = (0..THREADS)
+            .map(|i| steps(40 * i + 5) << 32 | steps(40 * i + 3))
+            .collect();
+        match bad {
+            None => result?,
+            Some(_) => {
+                let panic = panicked(result)?;
+                expect(panic.thread, [THREADS as u32 - 1, 0, 0], "the thread")?;
+                expected[THREADS - 1] = 0;
+            }
+        }
+        expect(done.as_host_vec()?, expected, "the numbers of steps")?;
+    }
+    Ok(())
 }
 
 fn without_memory(session: &Session, build: Build) -> Result<(), Failed> {

@@ -53,6 +53,7 @@ mod tensor;
 mod threads;
 mod training;
 mod transport;
+mod variety;
 mod vision;
 mod volumes;
 mod worlds;
@@ -362,4 +363,37 @@ pub const ALL: &[(&str, Make)] = &[
     ("rule_automaton", miscellany::rule_automaton),
     ("power_iteration", miscellany::power_iteration),
     ("stable_match", miscellany::stable_match),
+    ("fuzzy_score", variety::fuzzy_score),
+    ("thin_film", variety::thin_film),
+    ("queue_waits", variety::queue_waits),
+    ("quadrupole", variety::quadrupole),
+    ("iban_check", variety::iban_check),
+    ("fixed_pendulum", variety::fixed_pendulum),
+    ("levinson", variety::levinson),
+    ("vincenty", variety::vincenty),
+    ("polar_rotation", variety::polar_rotation),
+    ("dyn_quantile", variety::dyn_quantile),
+    ("blend_layers", variety::blend_layers),
+    ("local_peaks3d", variety::local_peaks3d),
+    ("allen_cahn3d", variety::allen_cahn3d),
+    ("image_charges", variety::image_charges),
+    ("kummer", variety::kummer),
+    ("ordinal_patterns", variety::ordinal_patterns),
+    ("interval_overlap", variety::interval_overlap),
+    ("aliquot", variety::aliquot),
+    ("sessionize", variety::sessionize),
+    ("ransac_line", variety::ransac_line),
+    ("hausdorff", variety::hausdorff),
+    ("ssim_blocks", variety::ssim_blocks),
+    ("benford", variety::benford),
+    ("nl_means", variety::nl_means),
+    ("rank_transform", variety::rank_transform),
+    ("simhash", variety::simhash),
+    ("ldpc_minsum", variety::ldpc_minsum),
+    ("amdf_pitch", variety::amdf_pitch),
+    ("hashgrid_f16", variety::hashgrid_f16),
+    ("roman_sum", variety::roman_sum),
+    ("mod_inverse", variety::mod_inverse),
+    ("sir_paths", variety::sir_paths),
+    ("underwater", variety::underwater),
 ];

@@ -28,7 +28,7 @@ use crate::{Operand, Statement, Type};
 const LEAST: usize = 24;
 
 /// The maximum number of branches outside of loops: unrolled loops have many.
-const BRANCHES: usize = 8;
+const BRANCHES: usize = 32;
 
 /// The end of all ways through a function.
 const END: Id = Id::MAX;

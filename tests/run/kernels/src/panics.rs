@@ -353,3 +353,28 @@ pub unsafe fn panic_before_barrier(who: u32, done: *mut u64) {
     thread::sync_threads();
     unsafe { *done.add(i as usize) = 1 };
 }
+
+/// Follows a list of indices to 0. Returns the number of steps.
+fn follow(next: &[u32], mut at: usize) -> u64 {
+    let mut steps = 0;
+    while at != 0 {
+        at = next[at] as usize;
+        steps += 1;
+    }
+    steps
+}
+
+/// The lanes of a warp leave two loops at different times, and one of them by a panic. The others must
+/// not wait for it where the loops end.
+///
+/// # Safety
+/// There are `len` indices, and an element of `done` for each thread.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
+#[kernel]
+pub unsafe fn panic_in_loops(next: *const u32, len: usize, done: *mut u64) {
+    let next = unsafe { core::slice::from_raw_parts(next, len) };
+    let i = thread::index_1d() as usize;
+    let first = follow(next, 40 * i + 5);
+    let second = follow(next, 40 * i + 3);
+    unsafe { *done.add(i) = first << 32 | second };
+}
