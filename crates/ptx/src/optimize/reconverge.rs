@@ -24,11 +24,11 @@ use crate::hash::HashMap;
 use crate::rewrite::instruction;
 use crate::{Operand, Statement, Type};
 
-/// The minimum number of instructions after the place where ways meet.
-const LEAST: usize = 24;
+/// The minimum number of instructions after the place where ways meet, and of a branch's ways.
+const LEAST: usize = 32;
 
-/// The maximum number of branches outside of loops: unrolled loops have many.
-const BRANCHES: usize = 32;
+/// The maximum number of places: unrolled loops have many.
+const PLACES: usize = 16;
 
 /// The end of all ways through a function.
 const END: Id = Id::MAX;
@@ -112,17 +112,21 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
         let Some(ways) = ways(&hot, &dominators, &all, id, end) else {
             continue;
         };
-        let checks = ways.blocks.iter().filter(|&&id| is_check(id));
-        let checks: Vec<Id> = checks.copied().collect();
-        let mut waits = checks.is_empty();
-        hot.visit(ways.blocks.iter().copied(), &mut |it| waits |= may_wait(it));
-        if waits {
+        let (mut waits, mut size) = (false, 0);
+        hot.visit(ways.blocks.iter().copied(), &mut |it| {
+            waits |= may_wait(it);
+            size += 1;
+        });
+        let is_short = matches!(ways.start, Start::Branch(_)) && size < LEAST;
+        if waits || is_short || !ways.blocks.iter().any(|&id| is_check(id)) {
             continue;
         }
         let later = reachable(&hot, end);
         // ptxas finds the place itself if no panic is shared with what follows.
-        let is_shared = |check: &Id| later.iter().any(|id| id != check && is_check(*id));
-        if !checks.iter().any(is_shared) || !pays(&hot, &later, end) {
+        let is_shared = later
+            .iter()
+            .any(|id| is_check(*id) && !ways.blocks.contains(id));
+        if !is_shared || !pays(&hot, &later, end) {
             continue;
         }
         // Only the ways that part first: those within them meet at the same place.
@@ -134,12 +138,10 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
             found.insert(end, ways);
         }
     }
-    let mut found: Vec<Ways> = found.into_values().collect();
-    let is_branch = |ways: &Ways| matches!(ways.start, Start::Branch(_));
-    if found.iter().filter(|ways| is_branch(ways)).count() > BRANCHES {
-        found.retain(|ways| !is_branch(ways));
+    if found.len() > PLACES {
+        return Vec::new();
     }
-    found
+    found.into_values().collect()
 }
 
 /// Returns the ways that part at the end of a block outside of loops, or in the outermost loop with
