@@ -5,7 +5,7 @@
 //! meet: all that follows runs once for each group of lanes, in the worst case for each lane. This pass
 //! takes the mask of the lanes that run where the ways part, and lets these lanes wait for each other
 //! where the ways meet. Lanes that have panicked are not waited for: `bar.warp.sync` ignores those
-//! that have exited.
+//! that have exited (CUDA Programming Guide, `__syncwarp`).
 //!
 //! A lane that waits must not be one for which another lane waits. So the ways neither exchange values
 //! among threads nor access memory with an ordering.
@@ -90,13 +90,7 @@ pub(super) fn synchronize<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize 
 fn find(graph: &Graph<'_>) -> Vec<Ways> {
     let cold = graph.cold();
     let is_check = |id: Id| !cold[id] && graph.blocks[id].end.targets().iter().any(|to| cold[*to]);
-    if graph
-        .order
-        .iter()
-        .filter(|&&id| is_check(id))
-        .nth(1)
-        .is_none()
-    {
+    if graph.order.iter().filter(|id| is_check(**id)).count() < 2 {
         return Vec::new();
     }
     let (hot, divergent) = arrivals::divergent_branches(graph, &cold);
@@ -123,18 +117,13 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
         }
         let later = reachable(&hot, end);
         // ptxas finds the place itself if no panic is shared with what follows.
-        let is_shared = later
-            .iter()
-            .any(|id| is_check(*id) && !ways.blocks.contains(id));
-        if !is_shared || !pays(&hot, &later, end) {
+        let is_behind = |id: &Id| is_check(*id) && !ways.blocks.contains(id);
+        if !later.iter().any(is_behind) || !pays(&hot, &later, end) {
             continue;
         }
         // Only the ways that part first: those within them meet at the same place.
-        let size = |ways: &Ways| ways.blocks.len();
-        if found
-            .get(&end)
-            .is_none_or(|known| size(known) < size(&ways))
-        {
+        let known = found.get(&end).map_or(0, |known| known.blocks.len());
+        if known < ways.blocks.len() {
             found.insert(end, ways);
         }
     }
@@ -172,7 +161,9 @@ fn ways(
         }
         pending.extend(block_end.targets());
     }
-    Some(Ways { start, blocks, end })
+    // Lanes that repeat the branch would take another mask than those that wait.
+    let repeats = start == Start::Branch(id) && blocks.contains(&id);
+    (!repeats).then_some(Ways { start, blocks, end })
 }
 
 /// Returns whether enough follows the place where ways meet: these blocks, of which it is one.
