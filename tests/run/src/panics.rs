@@ -4,7 +4,7 @@
 use crate::{Build, Session, expect, trial};
 use cust::error::KernelPanic;
 use cust::prelude::*;
-use device_tests_kernels::panics::{PANICS, Panic, WITHOUT_MEMORY};
+use device_tests_kernels::panics::{PANICS, Panic, WITHOUT_MEMORY, mix};
 use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
@@ -244,7 +244,7 @@ fn in_loops(session: &Session, build: Build) -> Result<(), Failed> {
         }
         let result = stream.synchronize();
         let mut expected: Vec<u64> = (0..THREADS)
-            .map(|i| steps(40 * i + 5) << 32 | steps(40 * i + 3))
+            .map(|i| mix(mix(steps(40 * i + 5), steps(40 * i + 3)), next(i) as u64))
             .collect();
         match bad {
             None => result?,
@@ -254,7 +254,7 @@ fn in_loops(session: &Session, build: Build) -> Result<(), Failed> {
                 expected[THREADS - 1] = 0;
             }
         }
-        expect(done.as_host_vec()?, expected, "the numbers of steps")?;
+        expect(done.as_host_vec()?, expected, "the results")?;
     }
     Ok(())
 }
