@@ -234,10 +234,12 @@ fn arrays_keep_their_values_in_shared_memory() {
         let block = BLOCKS[rng.usize(..BLOCKS.len())];
         let text = kernel(&mut rng, block);
         let [plain, fast] = before_and_after(&text, &[], &[]);
-        assert!(
-            !fast.contains(".local") && fast.contains("st.shared"),
-            "seed {seed}: the array is not moved\n{fast}"
-        );
+        // Of an array that is never read, only its address may be left.
+        let is_moved = match text.contains("ld.local") {
+            true => !fast.contains(".local") && fast.contains("st.shared"),
+            false => !fast.contains("st.local") && !fast.contains("st.shared"),
+        };
+        assert!(is_moved, "seed {seed}: the array is not moved\n{fast}");
         let threads: u32 = block.iter().product();
         let from: Vec<u32> = (0..2 * threads).map(|_| rng.u32(..)).collect();
         let run = |text: &str| -> Vec<u32> {
