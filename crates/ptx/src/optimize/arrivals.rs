@@ -8,7 +8,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use petgraph::algo::dominators::simple_fast;
+use petgraph::algo::dominators::{Dominators, simple_fast};
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
@@ -165,6 +165,25 @@ pub(super) fn are_together<'a>(
         .iter()
         .all(|&id| paths.is_reached_except_in((id, 0), &divergence.blocks))
         && registers.iter().all(|&name| !divergence.differs(name))
+}
+
+/// The end of all ways through a function.
+pub(super) const END: Id = Id::MAX;
+
+/// Returns the dominators on the ways backward from [`END`].
+pub(super) fn ends(graph: &Graph<'_>) -> Dominators<Id> {
+    let mut back = DiGraphMap::<Id, ()>::new();
+    back.add_node(END);
+    for &id in &graph.order {
+        let targets = graph.blocks[id].end.targets();
+        if targets.is_empty() {
+            back.add_edge(END, id, ());
+        }
+        for to in targets {
+            back.add_edge(to, id, ());
+        }
+    }
+    simple_fast(&back, END)
 }
 
 /// Returns the function without the branches to cold blocks, and the blocks from which the lanes of a
@@ -644,20 +663,7 @@ impl<'a> Divergence<'a> {
             results(it, &mut |name| _ = written.insert(name));
         });
         let single = single_definitions(graph);
-        // Paths backward, from one end of the kernel.
-        let end = Id::MAX;
-        let mut back = DiGraphMap::<Id, ()>::new();
-        back.add_node(end);
-        for &id in &graph.order {
-            let targets = graph.blocks[id].end.targets();
-            if targets.is_empty() {
-                back.add_edge(end, id, ());
-            }
-            for to in targets {
-                back.add_edge(to, id, ());
-            }
-        }
-        let after = simple_fast(&back, end);
+        let after = ends(graph);
         let in_endless_loop = |id: &Id| after.immediate_dominator(*id).is_none();
         let mut divergence = Divergence {
             in_row: threads == Together::Warp { in_row: true },

@@ -12,8 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
-use petgraph::graphmap::DiGraphMap;
+use petgraph::algo::dominators::Dominators;
 
 use super::flow::{Block, End, Graph, Id};
 use super::joined_exits::may_wait;
@@ -29,9 +28,6 @@ const LEAST: usize = 32;
 
 /// The maximum number of places: unrolled loops have many.
 const PLACES: usize = 16;
-
-/// The end of all ways through a function.
-const END: Id = Id::MAX;
 
 /// Ways that part and meet.
 struct Ways {
@@ -96,11 +92,14 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
     let (hot, divergent) = arrivals::divergent_branches(graph, &cold);
     let mut all = loops::single_latch(graph, &cold);
     all.extend(loops::several_latches(graph, &cold));
-    let ends = ends(&hot);
+    let ends = arrivals::ends(&hot);
     let dominators = sink::dominators(&hot);
     let mut found: BTreeMap<Id, Ways> = BTreeMap::new();
     for &id in hot.order.iter().filter(|id| divergent.contains(id)) {
-        let Some(end) = ends.immediate_dominator(id).filter(|&it| it != END) else {
+        let Some(end) = ends
+            .immediate_dominator(id)
+            .filter(|&it| it != arrivals::END)
+        else {
             continue;
         };
         let Some(ways) = ways(&hot, &dominators, &all, id, end) else {
@@ -184,22 +183,6 @@ fn reachable(hot: &Graph<'_>, id: Id) -> BTreeSet<Id> {
         }
     }
     found
-}
-
-/// Returns the dominators on the ways backward from [`END`].
-fn ends(graph: &Graph<'_>) -> Dominators<Id> {
-    let mut back = DiGraphMap::<Id, ()>::new();
-    back.add_node(END);
-    for &id in &graph.order {
-        let targets = graph.blocks[id].end.targets();
-        if targets.is_empty() {
-            back.add_edge(END, id, ());
-        }
-        for to in targets {
-            back.add_edge(to, id, ());
-        }
-    }
-    simple_fast(&back, END)
 }
 
 /// Takes the mask where ways part. Returns its register, and for a loop the block before its header,
