@@ -521,7 +521,7 @@ mod tests {
     fn ptx_is_described() {
         let text = ".version 8.0\n.target sm_90a, debug\n.address_size 64\n\
             .file 1 \"src/lib.rs\"\n\
-            .visible .const .align 4 .b8 F_1[16];\n.visible .global .u64 __cuda_std_report[2];\n\
+            .visible .const .align 4 .b8 F_1[16];\n.visible .global .u64 __cuda_std_report_slot[2];\n\
             .global .u32 hidden;\n.shared .align 8 .b8 tile[1024];\n\
             .visible .entry a(.param .u64 p, .param .align 4 .b8 q[12])\n\
             .reqntid 32, 4, 1\n.minnctapersm 2\n\

@@ -57,10 +57,10 @@ mod device {
     use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
     #[unsafe(no_mangle)]
-    static __cuda_std_report: ReportSlot = ReportSlot {
-        buffer: AtomicU64::new(0),
+    static __cuda_std_report_slot: ReportSlot = ReportSlot {
         claim: AtomicU32::new(0),
         pad: AtomicU32::new(0),
+        buffer: AtomicU64::new(0),
     };
 
     /// The grid IDs of launches that panicked, plus one, at the index `grid ID % 128`; a GPU runs
@@ -90,7 +90,7 @@ mod device {
         // Launches of a graph reuse grid IDs: a panic that the host has already received no longer
         // counts.
         place.load(Ordering::Relaxed) == number
-            && __cuda_std_report.claim.load(Ordering::Relaxed) != 0
+            && __cuda_std_report_slot.claim.load(Ordering::Relaxed) != 0
     }
 
     /// Returns a number that is not zero, and unique in a grid of less than 2³² threads.
@@ -321,9 +321,10 @@ mod device {
         __cuda_std_report_to_host(kind, a, b, c, text, text_len, location)
     }
 
-    /// As [`report_failure`], without [`record_launch`]. Each kernel that can panic has a copy, so
-    /// this function is as short as possible: it stores vectors, and does not compute the thread's
-    /// number.
+    /// As [`report_failure`], without [`record_launch`]. The compiler puts a copy into kernels where
+    /// the location or the text is not constant, so this function is short: it stores vectors, and
+    /// does not compute the thread's number. For other panics in kernels, the compiler has a report
+    /// that stores a number (`ptx::number_panics`).
     #[unsafe(no_mangle)]
     #[cold]
     #[inline(never)]
@@ -337,11 +338,11 @@ mod device {
         text_len: usize,
         location: &Location<'_>,
     ) -> ! {
-        let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
+        let address = __cuda_std_report_slot.buffer.load(Ordering::Relaxed);
         if address == 0 {
             __cuda_std_panic_without_report(kind, a, b, c, text, text_len, location)
         }
-        let claim = &__cuda_std_report.claim;
+        let claim = &__cuda_std_report_slot.claim;
         // Any value but 0: this thread cannot panic again before the report is complete.
         let claimed = claim.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed);
         if claimed.is_err() {
@@ -351,14 +352,8 @@ mod device {
         let file = location.file();
         let (start, room) = (report::TEXT as u32, (report::SIZE - report::TEXT) as u32);
         let file_len = report.copy(start, room, file.as_ptr(), file.len() as u32);
-        // In kernels without messages, ptxas knows the length and removes the loop, if a branch
-        // depends on the length alone. LLVM would combine the branch with that of the loop, so it
-        // must not see that the test is one of the length.
-        let mut stored = 0;
-        if intrinsics::integer::bfe_u32(text_len as u32, 0, u32::BITS) != 0 {
-            let (start, room) = (start + file_len, room - file_len);
-            stored = report.copy(start, room, text, text_len as u32);
-        }
+        let (start, room) = (start + file_len, room - file_len);
+        let stored = report.copy(start, room, text, text_len as u32);
         let (block, thread) = (thread::block_idx(), thread::thread_idx());
         let launch = intrinsics::special::gridid();
         report.set_two(report::BLOCK, [block.x, block.y]);
@@ -388,7 +383,7 @@ mod device {
     #[optimize(size)]
     fn __cuda_std_report_is_claimed() -> ! {
         let report = Report::new();
-        if report.is_claimed_by(__cuda_std_report.claim.load(Ordering::Relaxed)) {
+        if report.is_claimed_by(__cuda_std_report_slot.claim.load(Ordering::Relaxed)) {
             report.publish();
         }
         intrinsics::synchronization::exit()
@@ -448,7 +443,7 @@ mod device {
 
     impl Report {
         fn new() -> Report {
-            let address = __cuda_std_report.buffer.load(Ordering::Relaxed);
+            let address = __cuda_std_report_slot.buffer.load(Ordering::Relaxed);
             Report::at(with_exposed_provenance_mut(address as usize), address != 0)
         }
 
@@ -495,7 +490,7 @@ mod device {
         /// before, and not completed it.
         #[inline(always)]
         fn try_claim(&self) -> Result<(), bool> {
-            let claim = &__cuda_std_report.claim;
+            let claim = &__cuda_std_report_slot.claim;
             match claim.compare_exchange(0, number(), Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
                     self.set(report::STATE, report::WRITING);

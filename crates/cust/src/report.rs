@@ -1,6 +1,6 @@
 //! Panic reports: how the host learns of a panic in a kernel.
 //!
-//! A module whose kernels can panic has a global variable `__cuda_std_report`. After loading the
+//! A module whose kernels can panic has a global variable `__cuda_std_report_slot`. After loading the
 //! module, the host stores the address of a mapped, pinned buffer in it. The first thread that
 //! panics claims the report, fills the buffer and exits; the grid continues and the context stays
 //! usable. Every `synchronize` of this crate checks the buffers, takes complete reports, and rearms
@@ -109,6 +109,8 @@ pub(crate) struct Report {
     device: CUdeviceptr,
     /// The address of the module's [`Slot`].
     slot: CUdeviceptr,
+    /// The module's [`report::TABLE`], read in advance: after an error, the host cannot read it.
+    table: Vec<u8>,
     /// The kernels that were launched and not yet waited for, each with its stream.
     launched: Mutex<Vec<(u64, Arc<str>)>>,
     /// The last entry of `launched`, which is usually repeated.
@@ -151,6 +153,7 @@ impl Report {
             host: host.cast(),
             device: 0,
             slot,
+            table: Vec::new(),
             launched: Mutex::default(),
             last: LastLaunch::default(),
         };
@@ -159,7 +162,9 @@ impl Report {
             api.driver
                 .cuMemHostGetDevicePointer_v2(&mut report.device, host, 0)
         };
-        let armed = api.check(mapped, doing).and_then(|()| report.arm(api));
+        let armed = (api.check(mapped, doing))
+            .and_then(|()| report.arm(api))
+            .and_then(|()| report.read_table(api, module));
         if let Err(error) = armed {
             report.free(api);
             return Err(error);
@@ -170,9 +175,9 @@ impl Report {
     /// Arms the report: stores the buffer's address in the slot, and clears the claim.
     fn arm(&self, api: &Api) -> CudaResult<()> {
         let slot = Slot {
-            buffer: self.device.into(),
             claim: 0.into(),
             pad: 0.into(),
+            buffer: self.device.into(),
         };
         // SAFETY: `install` checked that the variable has this size.
         let result = unsafe {
@@ -180,6 +185,26 @@ impl Report {
                 .cuMemcpyHtoD_v2(self.slot, (&raw const slot).cast(), size_of::<Slot>())
         };
         api.check(result, || "arming the module's panic report".to_owned())
+    }
+
+    /// Reads the table of the module's panics, if it has one.
+    fn read_table(&mut self, api: &Api, module: CUmodule) -> CudaResult<()> {
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the pointers are valid for the call, and the module is loaded.
+        let found = unsafe {
+            api.driver
+                .cuModuleGetGlobal_v2(&mut address, &mut size, module, report::TABLE.as_ptr())
+        };
+        if found == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Ok(());
+        }
+        let doing = || "reading the module's table of panics".to_owned();
+        api.check(found, doing)?;
+        self.table = vec![0; size];
+        // SAFETY: the vector and the variable have this size.
+        let copied =
+            unsafe { (api.driver).cuMemcpyDtoH_v2(self.table.as_mut_ptr().cast(), address, size) };
+        api.check(copied, doing)
     }
 
     /// Records a launch, so that a panic can be attributed to its kernel.
@@ -245,7 +270,8 @@ impl Report {
     /// (`over`): then the thread that was writing it exited while it formatted the message.
     pub(crate) fn read(&self, over: bool) -> Option<Pending> {
         let state = self.word(report::STATE);
-        if state != report::COMPLETE && !(over && state == report::WRITING) {
+        let complete = matches!(state, report::COMPLETE | report::NUMBERED);
+        if !complete && !(over && state == report::WRITING) {
             return None;
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
@@ -282,9 +308,20 @@ impl Report {
             let at = report::ARGUMENTS + i;
             u64::from(self.word(at)) | u64::from(self.word(at + 4)) << 32
         });
-        let text = self.text(report::TEXT + file_len, message_len);
-        let truncated = (self.word(report::MESSAGE_TOTAL) as usize).saturating_sub(text.len());
-        let mut message = match report::parts(self.word(report::KIND), arguments) {
+        let number = self.word(report::NUMBER);
+        let site = match state {
+            report::NUMBERED => report::site(&self.table, number),
+            _ => None,
+        };
+        let string = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let text = match &site {
+            Some(site) => string(site.message),
+            None => self.text(report::TEXT + file_len, message_len),
+        };
+        let total = self.word(report::MESSAGE_TOTAL) as usize;
+        let truncated = total.saturating_sub(text.len());
+        let kind = site.map_or(self.word(report::KIND), |site| site.kind);
+        let mut message = match report::parts(kind, arguments) {
             Some(parts) => parts.map(part_text).concat(),
             None => text,
         };
@@ -294,9 +331,12 @@ impl Report {
         let panic = KernelPanic {
             message,
             truncated,
-            file: self.text(report::TEXT, file_len),
-            line: self.word(report::LINE),
-            column: self.word(report::COLUMN),
+            file: site.map_or_else(
+                || self.text(report::TEXT, file_len),
+                |site| string(site.file),
+            ),
+            line: site.map_or_else(|| self.word(report::LINE), |site| site.line),
+            column: site.map_or_else(|| self.word(report::COLUMN), |site| site.column),
             block: words(report::BLOCK),
             thread: words(report::THREAD),
             kernels,

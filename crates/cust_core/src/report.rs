@@ -34,24 +34,25 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// The name of the variable of type [`Slot`], and of the static in `cuda_std`.
-pub const SYMBOL: &core::ffi::CStr = c"__cuda_std_report";
+pub const SYMBOL: &core::ffi::CStr = c"__cuda_std_report_slot";
 
 /// The destination of a module's panics: a global variable of the module, which the host sets once.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Slot {
-    /// The device address of a report in memory that the host can read, a multiple of 16, or 0
-    /// without one.
-    pub buffer: AtomicU64,
     /// 0 until a thread claims the report, then the thread's number. Not part of the report,
-    /// because a claim in device memory is cheap and reliable.
+    /// because a claim in device memory is cheap and reliable. At the start, because ptxas computes
+    /// the address of an atomic operation elsewhere in a variable with five instructions.
     pub claim: AtomicU32,
     /// Padding; the struct's size is 16.
     pub pad: AtomicU32,
+    /// The device address of a report in memory that the host can read, a multiple of 16, or 0
+    /// without one.
+    pub buffer: AtomicU64,
 }
 
 const _: () = {
-    assert!(offset_of!(Slot, buffer) == 0 && offset_of!(Slot, claim) == 8);
+    assert!(offset_of!(Slot, claim) == 0 && offset_of!(Slot, buffer) == 8);
     assert!(size_of::<Slot>() == 16);
 };
 
@@ -61,8 +62,8 @@ const _: () = {
 pub struct Header {
     /// One of the states below.
     pub state: u32,
-    /// Unused.
-    pub reserved: u32,
+    /// The number of the panic in the module's [`TABLE`], if the state is [`NUMBERED`].
+    pub number: u32,
     /// The index of the panicking thread's block.
     pub block: [u32; 3],
     /// The panicking thread's index in its block.
@@ -89,6 +90,8 @@ pub struct Header {
 pub const SIZE: usize = 4096;
 /// The offset of [`Header::state`].
 pub const STATE: usize = offset_of!(Header, state);
+/// The offset of [`Header::number`].
+pub const NUMBER: usize = offset_of!(Header, number);
 /// The offset of [`Header::block`].
 pub const BLOCK: usize = offset_of!(Header, block);
 /// The offset of [`Header::thread`].
@@ -114,7 +117,7 @@ pub const TEXT: usize = size_of::<Header>();
 
 // Modules that were compiled earlier write these offsets.
 const _: () = {
-    assert!(STATE == 0 && BLOCK == 8 && THREAD == 20 && LINE == 32 && COLUMN == 36);
+    assert!(STATE == 0 && NUMBER == 4 && BLOCK == 8 && THREAD == 20 && LINE == 32 && COLUMN == 36);
     assert!(FILE_LEN == 40 && MESSAGE_LEN == 44 && MESSAGE_TOTAL == 48 && KIND == 52);
     assert!(LAUNCH == 56 && ARGUMENTS == 64 && TEXT == 88);
 };
@@ -125,6 +128,9 @@ pub const EMPTY: u32 = 0;
 pub const WRITING: u32 = 1;
 /// State: the report is complete.
 pub const COMPLETE: u32 = 2;
+/// State: the report is complete, and has the number of an entry of [`TABLE`] in place of the kind,
+/// the location and the message.
+pub const NUMBERED: u32 = 3;
 
 /// Kind: a panic with a message.
 pub const PANIC: u32 = 0;
@@ -138,6 +144,62 @@ pub const RANGE: u32 = 3;
 pub const LENGTHS: u32 = 4;
 /// Kind: a failed allocation: the size in bytes.
 pub const ALLOCATION: u32 = 5;
+
+/// The name of the variable with the panics that reports give by their number. A module without such
+/// panics has no table.
+///
+/// An entry has seven `u32`: the kind, the line, the column, and of the file's name and the message
+/// the offset from the start of the table and the length. The strings follow the entries.
+pub const TABLE: &core::ffi::CStr = c"__cuda_std_panics";
+/// The size of an entry of [`TABLE`] in bytes.
+pub const SITE: usize = 7 * size_of::<u32>();
+
+/// An entry of [`TABLE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site<'t> {
+    /// One of the kinds.
+    pub kind: u32,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+    /// The file's name, in UTF-8.
+    pub file: &'t [u8],
+    /// The message, in UTF-8, if the kind is [`PANIC`].
+    pub message: &'t [u8],
+}
+
+/// Returns an entry of a table, or `None` if the table has no valid entry with this number.
+///
+/// ```
+/// use cust_core::report::{PANIC, site};
+///
+/// let words = [PANIC, 12, 5, 28, 6, 34, 4u32];
+/// let mut table: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+/// table.extend(b"lib.rsfull");
+/// let entry = site(&table, 0).unwrap();
+/// assert_eq!((entry.line, entry.file, entry.message), (12, &b"lib.rs"[..], &b"full"[..]));
+/// ```
+pub fn site(table: &[u8], number: u32) -> Option<Site<'_>> {
+    let start = (number as usize).checked_mul(SITE)?;
+    let entry = table.get(start..start.checked_add(SITE)?)?;
+    let mut words = [0; SITE / size_of::<u32>()];
+    for (word, bytes) in words.iter_mut().zip(entry.chunks_exact(size_of::<u32>())) {
+        *word = u32::from_le_bytes(bytes.try_into().ok()?);
+    }
+    let [kind, line, column, file, file_len, message, message_len] = words;
+    let string = |at: u32, len: u32| {
+        let end = (at as usize).checked_add(len as usize)?;
+        table.get(at as usize..end)
+    };
+    Some(Site {
+        kind,
+        line,
+        column,
+        file: string(file, file_len)?,
+        message: string(message, message_len)?,
+    })
+}
 
 /// A part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

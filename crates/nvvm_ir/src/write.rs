@@ -46,6 +46,10 @@ use crate::value::{Func, Global, Value};
 
 pub use names::symbol_names;
 
+/// The function that reports a panic. Optimizers must not change its parameters, from which
+/// `ptx::finish` takes what is constant.
+const REPORT: &str = "__cuda_std_report_failure";
+
 /// The NVVM IR dialect of the text, which depends on the architecture.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Dialect {
@@ -398,6 +402,7 @@ impl<'m> Writer<'m> {
         self.subprogram = data.subprogram.filter(|_| defined);
         self.fallback_loc = None;
         let linkage = match self.for_llvm {
+            _ if defined && data.name == REPORT => Linkage::External,
             true => crate::llvm::linkage(m, func),
             false => data.linkage,
         };

@@ -5,6 +5,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use crate::condition::CONDITION_PREFIX;
+use crate::number_panics::TABLE;
 use crate::stack::RECORD_PREFIX;
 use crate::{
     Base, Function, Init, Integer, Item, Module, Operand, SectionLine, SectionValue, Statement,
@@ -132,7 +133,10 @@ fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
             Item::Alias { name, .. } => name,
             _ => continue,
         };
-        if matches!(item, Item::Function(function) if function.entry) || keep.contains(&name) {
+        if matches!(item, Item::Function(function) if function.entry)
+            || keep.contains(&name)
+            || name == TABLE
+        {
             pending.push(name);
         }
         items.entry(name).or_default().push(item);

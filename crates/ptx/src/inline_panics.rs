@@ -17,10 +17,13 @@
 use crate::hash::{HashMap, HashSet};
 
 use crate::dead::visit_operand;
+use crate::number_panics::Numbering;
 use crate::optimize::Names;
 use crate::optimize::instructions::{instructions, rename};
 use crate::rewrite::instruction;
-use crate::{Base, Function, Instruction, Item, Module, Operand, Registers, Statement, Type};
+use crate::{
+    Base, Function, Instruction, Item, Linkage, Module, Operand, Registers, Statement, Type,
+};
 
 /// The first characters of the label of an inlined function, which a number, `_` and the function's
 /// name follow.
@@ -30,7 +33,7 @@ const LABEL: &str = "$L__panic";
 pub(crate) const OWN: &str = "$L__own";
 
 /// The function that reports a panic, and records its launch for [`WAITS`].
-const RECORDS_LAUNCH: &str = "__cuda_std_report_failure";
+pub(crate) const RECORDS_LAUNCH: &str = "__cuda_std_report_failure";
 
 /// The same without the record.
 const REPORTS: &str = "__cuda_std_report_to_host";
@@ -49,12 +52,13 @@ const INSTRUCTIONS: usize = 200;
 /// Inlines functions that do not return into the kernels of a module. Returns the number of calls
 /// that it replaced.
 pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
-    let candidates = candidates(module);
+    let mut candidates = candidates(module);
     if candidates.is_empty() {
         return 0;
     }
     let waits = (module.items.iter())
         .any(|item| matches!(item, Item::Function(function) if original(function.name) == WAITS));
+    number(module, names, waits, &mut candidates);
     let mut count = 0;
     for item in &mut module.items {
         if let Item::Function(Function {
@@ -84,11 +88,58 @@ pub fn inline_panics<'a>(module: &mut Module<'a>, names: &'a Names) -> usize {
     count
 }
 
+/// Makes the function that reports internal again. It is external for the optimizers, which would change
+/// its parameters otherwise.
+pub fn hide_report(module: &mut Module<'_>) {
+    for item in &mut module.items {
+        if let Item::Function(function) = item
+            && original(function.name) == RECORDS_LAUNCH
+            && function.linkage == Linkage::Visible
+        {
+            function.linkage = Linkage::Internal;
+        }
+    }
+}
+
+/// Numbers the panics of the kernels, and adds the table.
+fn number<'a>(
+    module: &mut Module<'a>,
+    names: &'a Names,
+    waits: bool,
+    candidates: &mut HashMap<&'a str, Candidate<'a>>,
+) {
+    // The numbering reads the module's variables.
+    let mut bodies = Vec::new();
+    for (at, item) in module.items.iter_mut().enumerate() {
+        if let Item::Function(function) = item
+            && function.entry
+        {
+            bodies.push((at, function.body.take()));
+        }
+    }
+    let mut numbering = Numbering::new(module, names, waits);
+    for (_, body) in &mut bodies {
+        if let Some(body) = body {
+            let registers = numbering.replace(body, candidates);
+            body.splice(0..0, registers);
+        }
+    }
+    let table = numbering.table();
+    for (at, body) in bodies {
+        if let Item::Function(function) = &mut module.items[at] {
+            function.body = body;
+        }
+    }
+    module.items.extend(table.map(Item::Variable));
+}
+
 /// A function that can be inlined.
-struct Candidate<'a> {
+pub(crate) struct Candidate<'a> {
+    /// The function's name in labels.
+    pub shown: &'a str,
     /// The names and types of the parameters.
-    params: Vec<(&'a str, Type)>,
-    body: Vec<Statement<'a>>,
+    pub params: Vec<(&'a str, Type)>,
+    pub body: Vec<Statement<'a>>,
 }
 
 impl<'a> Candidate<'a> {
@@ -145,7 +196,7 @@ fn candidates<'a>(module: &Module<'a>) -> HashMap<&'a str, Candidate<'a>> {
 }
 
 /// Returns the name of a function before [`crate::join`] appended a number to it.
-fn original(name: &str) -> &str {
+pub(crate) fn original(name: &str) -> &str {
     let base =
         name.trim_end_matches(|character: char| character == '_' || character.is_ascii_digit());
     match name[base.len()..].starts_with('_') {
@@ -155,7 +206,7 @@ fn original(name: &str) -> &str {
 }
 
 /// Returns a function as a candidate if its body has only what [`Kernel::copy`] can copy.
-fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
+pub(crate) fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
     let body = function.body.as_ref()?;
     if function.entry
         || original(function.name) == IS_CLAIMED
@@ -198,7 +249,11 @@ fn candidate<'a>(function: &Function<'a>) -> Option<Candidate<'a>> {
         }
     }
     let body = body.clone();
-    Some(Candidate { params, body })
+    Some(Candidate {
+        shown: function.name,
+        params,
+        body,
+    })
 }
 
 /// Returns whether a nested block, as inline PTX has, has only registers and instructions without
@@ -218,7 +273,10 @@ fn is_of_params(instruction: &Instruction<'_>) -> bool {
 }
 
 /// Returns the index of the parameter that an instruction loads, if it loads all of it.
-fn parameter_load(instruction: &Instruction<'_>, params: &[(&str, Type)]) -> Option<usize> {
+pub(crate) fn parameter_load(
+    instruction: &Instruction<'_>,
+    params: &[(&str, Type)],
+) -> Option<usize> {
     let [Operand::Name(_), Operand::Address(Base::Name(name), 0)] = instruction.operands[..] else {
         return None;
     };
@@ -234,7 +292,7 @@ fn parameter_load(instruction: &Instruction<'_>, params: &[(&str, Type)]) -> Opt
 pub(crate) struct Call<'a> {
     pub function: &'a str,
     /// The arguments: scalars in registers, or numbers.
-    arguments: Vec<Operand<'a>>,
+    pub arguments: Vec<Operand<'a>>,
 }
 
 /// Returns the call that a block consists of: stores of arguments, the call, and perhaps `exit`.
@@ -344,7 +402,7 @@ impl<'a> Kernel<'_, 'a> {
         }
         let key = (panic, call.function);
         if !self.inlined.contains_key(&key) {
-            let label = self.names.numbered(LABEL, call.function);
+            let label = self.names.numbered(LABEL, candidate.shown);
             let params = candidate.params.iter();
             let params = params.map(|&(_, ty)| self.register(bits(ty))).collect();
             self.inlined.insert(key, (label, params));

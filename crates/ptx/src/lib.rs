@@ -30,6 +30,7 @@ mod lexer;
 mod locs;
 mod narrow;
 mod no_return;
+mod number_panics;
 mod optimize;
 mod outline;
 mod param_stores;
@@ -55,7 +56,7 @@ pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 
 use declarations::join_declarations;
-use inline_panics::inline_panics;
+use inline_panics::{hide_report, inline_panics};
 pub use join::join;
 pub use locs::{LocKey, each_loc};
 pub use narrow::widen_narrow;
@@ -154,6 +155,7 @@ pub fn finish(
     if purpose != Purpose::Debugging {
         module.target.retain(|&option| option != "debug");
     }
+    hide_report(&mut module);
     remove_dead(&mut module, keep);
     if matches!(purpose, Purpose::Speed(_)) {
         remove_unread_arrays(&mut module);

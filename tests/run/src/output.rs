@@ -57,7 +57,7 @@ fn panic_unreported(build: Build) -> Result<(), Failed> {
     let session = session()?;
     let (module, stream) = (session.module(build)?, &session.stream);
     // SAFETY: the variable is a `ReportSlot` of 16 bytes, all of whose values are valid.
-    let mut slot = unsafe { module.get_global::<[u64; 2]>("__cuda_std_report")? };
+    let mut slot = unsafe { module.get_global::<[u64; 2]>("__cuda_std_report_slot")? };
     slot.copy_from(&[0, 0])?;
     // SAFETY: the kernel touches no memory.
     unsafe { launch!(module.panic_everywhere<<<1, 1, 0, stream>>>())? };

@@ -48,7 +48,7 @@ impl Names {
     }
 
     /// Stores a name.
-    pub(super) fn name(&self, name: &str) -> &str {
+    pub(crate) fn name(&self, name: &str) -> &str {
         self.arena.alloc_str(name)
     }
 

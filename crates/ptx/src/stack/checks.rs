@@ -39,6 +39,7 @@ pub struct Texts {
 /// Returns the function that claims the report, as a panic does, and reports which function has how
 /// much stack left. `note` is the code that records the launch.
 fn handler(slot: &str, note: &str) -> String {
+    const BUFFER: usize = offset_of!(Slot, buffer);
     const CLAIM: usize = offset_of!(Slot, claim);
     let [block_x, block_y, block_z] = [BLOCK, BLOCK + 4, BLOCK + 8];
     let [thread_x, thread_y, thread_z] = [THREAD, THREAD + 4, THREAD + 8];
@@ -53,7 +54,7 @@ fn handler(slot: &str, note: &str) -> String {
     ld.param.u64 %name, [name];
     ld.param.u64 %length, [length];
     ld.param.u64 %left, [left];
-    ld.global.u64 %report, [{slot}];
+    ld.global.u64 %report, [{slot}+{BUFFER}];
     setp.ne.s64 %p, %report, 0;
     @%p bra $known;
     trap;
@@ -105,7 +106,7 @@ $done:
 
 /// Records the launch for threads that wait at the grid barrier, in modules that have such threads
 /// or panics.
-const NOTE_LAUNCH: &str = "
+pub(crate) const NOTE_LAUNCH: &str = "
     mov.u64 %launch, %gridid;
     and.b64 %at, %launch, 127;
     shl.b64 %at, %at, 3;

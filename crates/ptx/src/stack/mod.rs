@@ -44,6 +44,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use crate::{Function, Module};
 use graph::Graph;
 
+pub(crate) use checks::NOTE_LAUNCH;
 pub use checks::{FLOOR, RECORD_PREFIX, Texts, complete};
 pub use frame::frame_bytes;
 
