@@ -97,13 +97,23 @@ impl Bench {
         })
     }
 
-    /// Returns the kernel with this name and form, if it exists.
-    fn function(&self, form: Form, benchmark: &str) -> CudaResult<Option<Function<'_>>> {
+    /// Returns the kernel with this name and form; `None` without nvcc's modules.
+    fn function(
+        &self,
+        form: Form,
+        benchmark: &str,
+    ) -> Result<Option<Function<'_>>, Box<dyn Error>> {
         let name = form.kernel(benchmark);
         if form != Form::Nvcc {
             return Ok(Some(self.ours.get_function(name)?));
         }
-        Ok((self.nvcc.iter()).find_map(|module| module.get_function(&name).ok()))
+        let found = (self.nvcc.iter()).find_map(|module| module.get_function(&name).ok());
+        match found {
+            None if !self.nvcc.is_empty() => {
+                Err(format!("nvcc's modules have no kernel `{name}`").into())
+            }
+            found => Ok(found),
+        }
     }
 
     /// Returns the properties of a kernel, if it exists.

@@ -215,6 +215,9 @@ fn modules_that_cannot_be_loaded() {
         ("bar.sync 17;", "below 16"),
         ("st.bulk.shared::cta [%r1], 8, 1;", "1 instead of 0"),
         ("st.bulk.global [%rd1], 8, 0;", "state space"),
+        ("st.global.v2.u8 [%rd1], {%rs1, %r1};", "widths"),
+        ("ld.global.v2.u8 {%rs1, %r1}, [%rd1];", "widths"),
+        ("ld.global.v4.b32 {_, %r1, %f1, %rd2}, [%rd1];", "widths"),
     ];
     for (line, part) in cases {
         let text = module("", ".param .u64 data", &format!("\n\n{line}\nret;"));

@@ -35,6 +35,8 @@ static mut SLOTS_4: MaybeUninit<Slots<u32>> = MaybeUninit::uninit();
 static mut SLOTS_8: MaybeUninit<Slots<u64>> = MaybeUninit::uninit();
 #[crate::address_space(shared)]
 static mut SLOTS_16: MaybeUninit<Slots<u128>> = MaybeUninit::uninit();
+#[crate::address_space(shared)]
+static mut SLOTS_32: MaybeUninit<Slots<[u128; 2]>> = MaybeUninit::uninit();
 
 /// Returns the slots for values of type `T`, and the distance between two slots in bytes. Values of
 /// different sizes have different slots, so that a warp never writes the slot of another, even if
@@ -43,14 +45,16 @@ static mut SLOTS_16: MaybeUninit<Slots<u128>> = MaybeUninit::uninit();
 fn slots<T>() -> (*mut u8, usize) {
     const {
         assert!(
-            size_of::<T>() <= 16 && align_of::<T>() <= 16,
-            "blocks reduce and scan values of up to 16 bytes"
+            size_of::<T>() <= 32 && align_of::<T>() <= 16,
+            "blocks reduce and scan values of at most 32 bytes: reduce the parts of a larger value \
+             one after another"
         )
     };
     match size_of::<T>() {
         0..=4 => (of_block!(SLOTS_4).cast(), 4),
         5..=8 => (of_block!(SLOTS_8).cast(), 8),
-        _ => (of_block!(SLOTS_16).cast(), 16),
+        9..=16 => (of_block!(SLOTS_16).cast(), 16),
+        _ => (of_block!(SLOTS_32).cast(), 32),
     }
 }
 
@@ -71,6 +75,8 @@ impl Group for Block {
     }
 }
 
+/// Reductions and scans take values of at most 32 bytes with an alignment of at most 16; others are
+/// compile-time errors.
 impl Block {
     /// Returns the linear index of the block in the grid.
     #[inline(always)]

@@ -349,7 +349,10 @@ impl<'a> Decoder<'_, 'a> {
     /// Returns the elements of a vector operand: those in braces, or those of a vector register.
     pub(super) fn vector_targets(&mut self, operand: &Operand<'a>, bits: u32) -> Result<Vec<u32>> {
         match operand {
-            Operand::Vector(parts) => parts.iter().map(|part| self.target(part, bits)).collect(),
+            Operand::Vector(parts) => {
+                self.check_elements(parts)?;
+                parts.iter().map(|part| self.target(part, bits)).collect()
+            }
             Operand::Name(name) => self.vector_register(name),
             _ => invalid("an operand that is not a vector"),
         }
@@ -357,9 +360,23 @@ impl<'a> Decoder<'_, 'a> {
 
     pub(super) fn vector_sources(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Vec<u32>> {
         match operand {
-            Operand::Vector(parts) => parts.iter().map(|part| self.source(part, ty)).collect(),
+            Operand::Vector(parts) => {
+                self.check_elements(parts)?;
+                parts.iter().map(|part| self.source(part, ty)).collect()
+            }
             Operand::Name(name) => self.vector_register(name),
             _ => invalid("an operand that is not a vector"),
+        }
+    }
+
+    /// The registers of a vector may be wider than its elements, but all have one width, as ptxas
+    /// requires.
+    fn check_elements(&self, parts: &[Operand<'a>]) -> Result<()> {
+        let mut widths = parts.iter().filter_map(|part| self.register_bits(part));
+        let first = widths.next();
+        match widths.find(|&bits| Some(bits) != first) {
+            Some(_) => invalid("a vector of registers of different widths"),
+            None => Ok(()),
         }
     }
 

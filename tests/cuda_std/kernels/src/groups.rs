@@ -106,6 +106,11 @@ pub fn group_partition(mut to: PerThread<[u64; 16]>) {
     to.each(|_, to| *to = found);
 }
 
+/// Adds values of 32 bytes.
+fn add_wide(a: [u128; 2], b: [u128; 2]) -> [u128; 2] {
+    [a[0].wrapping_add(b[0]), a[1].wrapping_add(b[1])]
+}
+
 /// The block, this thread, and the indices of the tiles.
 #[kernel]
 pub fn group_block(mut to: PerThread<[u64; 16]>) {
@@ -122,7 +127,7 @@ pub fn group_block(mut to: PerThread<[u64; 16]>) {
         bits(block.exclusive_scan(f, [3, 5], compose)),
         block.reduce(random(i) as u8, u8::max).into(),
         block.reduce(u128::from(random(i)) << 50, u128::wrapping_add) as u64,
-        (block.inclusive_scan(u128::from(random(i)) << 50, u128::wrapping_add) >> 50) as u64,
+        (block.inclusive_scan([1, u128::from(random(i)) << 50], add_wide)[1] >> 50) as u64,
         block.reduce((i + 1) as f64, f64::min).to_bits(),
         (me.size() + me.rank()).into(),
         me.reduce(7u32, |_, _| 8).into(),
