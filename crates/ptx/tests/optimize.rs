@@ -5064,6 +5064,22 @@ fn neighboring_accesses_become_vectors() {
         let text = bytes(between);
         assert!(!text.contains(".v4."), "{text}");
     }
+    // Registers of different widths: the narrower ones are converted.
+    let mixed = entry(
+        4,
+        "ld.global.u8 %b0, [%at]; ld.global.u8 %w1, [%at+1];
+        st.global.u32 [%own], %w1; st.global.u16 [%own+4], %b0;",
+    );
+    let loaded = lines(&mixed, "ld.global.v2.u8", "st.global").join(" ");
+    assert!(loaded.contains("cvt.u16.u32"), "{mixed}");
+    let mixed = entry(
+        4,
+        "add.s64 %own, %out, %d6; st.global.u8 [%own], %b0; st.global.u8 [%own+1], %w1;
+        st.global.u8 [%own+2], %w0; st.global.u8 [%own+3], %b1;",
+    );
+    let stored = lines(&mixed, "cvt.u32.u16 %x", "st.global.v4.u8").join(" ");
+    let converts = stored.matches("cvt.u32.u16").count();
+    assert_eq!(converts, 2, "{mixed}");
     // Threads that do not load keep constants.
     let guarded = |second: &str| {
         let loads = format!(
