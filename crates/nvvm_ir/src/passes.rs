@@ -60,6 +60,7 @@ mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
 mod use_conditions;
+mod widen_bytes;
 mod widen_differences;
 
 use crate::module::Module;
@@ -104,6 +105,7 @@ pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
 pub use use_conditions::use_conditions;
+pub use widen_bytes::widen_bytes;
 pub use widen_differences::widen_differences;
 
 /// A pass over one module.
@@ -248,6 +250,11 @@ pub const PASSES: &[Pass] = &[
         name: "narrow_products",
         about: "computes parts of products of extended integers from the integers",
         run: narrow_products,
+    },
+    Pass {
+        name: "widen_bytes",
+        about: "keeps bytes of loops in 32 bits, extended with zeros",
+        run: widen_bytes,
     },
     Pass {
         name: "subtract_steps",

@@ -355,6 +355,7 @@ impl Compiler<'_> {
                     passes::narrow_sums(&mut optimized);
                     passes::widen_differences(&mut optimized);
                     passes::narrow_products(&mut optimized);
+                    passes::widen_bytes(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
                     legalize::legalize(&mut optimized, &target)
                         .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;
