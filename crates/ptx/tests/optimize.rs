@@ -5714,3 +5714,107 @@ fn warps_reconverge_between_loops_with_panics() {
         assert!(!text.contains("activemask"), "{text}");
     }
 }
+
+/// A loop that loads and counts, with more code in the middle. It ends after `%rd4` iterations.
+fn loop_with_exits(middle: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>, %at;
+        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd3, %rd3;
+        ld.param.u64 %rd4, [k_param_3];
+        mov.u32 %r1, 0; mov.u64 %rd5, 0; mov.u64 %at, %rd1;
+        $loop:
+        {middle}
+        ld.global.nc.u32 %r2, [%at]; xor.b32 %r1, %r1, %r2;
+        add.s64 %at, %at, %rd2; add.s64 %rd5, %rd5, 4;
+        setp.ge.u64 %p2, %rd5, %rd4; @%p2 bra $end;
+        bra $loop;
+        $end:
+        st.global.u32 [%rd3], %r1;
+        ret;"
+    ))
+}
+
+#[test]
+fn iterations_without_exits_run_together() {
+    let exit = "sub.s64 %rd2, %rd2, %rd5; setp.lt.u64 %p1, %rd2, 9; @%p1 bra $end;";
+    let loads = |middle: &str| {
+        let text = loop_with_exits(middle);
+        let loads = text.matches("ld.global.nc.u32").count();
+        // The largest number of loads without a label or branch between them.
+        let blocks = text.split([':', '@']);
+        let together = blocks.map(|block| block.matches("ld.global.nc.u32").count());
+        (loads, together.max().unwrap())
+    };
+    // Four iterations, two that remain, and the original.
+    assert_eq!(loads(exit), (7, 4));
+    // Iterations with two loads.
+    assert_eq!(
+        loads(&format!("ld.global.nc.u32 %r3, [%at+8]; {exit}")),
+        (6, 4)
+    );
+    // The exit depends on a load, or the address of the load does.
+    let depends = "ld.global.nc.u32 %r3, [%at+4]; setp.eq.s32 %p1, %r3, 9; @%p1 bra $end;";
+    assert_eq!(loads(depends).1, 1);
+    let chases = format!("cvt.u64.u32 %rd6, %r2; add.s64 %at, %at, %rd6; {exit}");
+    assert_eq!(loads(&chases), (1, 1));
+    // The loads may pass stores, because what they load never changes.
+    assert_eq!(loads(&format!("st.global.u32 [%rd3], %r1; {exit}")), (7, 4));
+    // Threads of a warp wait for each other.
+    assert_eq!(loads(&format!("bar.warp.sync -1; {exit}")).0, 1);
+    assert_eq!(loads(&format!("activemask.b32 %r4; {exit}")).0, 1);
+}
+
+/// Code with a load behind two conditions, before another load. `between` is between the conditions,
+/// and `behind` after the load.
+fn nested_load(between: &str, behind: &str, then: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd3, %rd3;
+        ld.param.u64 %rd4, [k_param_3];
+        mov.u32 %r1, 0; mov.u32 %r5, %tid.x; cvt.u64.u32 %rd5, %r5;
+        setp.gt.u64 %p1, %rd5, %rd4; @%p1 bra $J;
+        mul.lo.s64 %rd6, %rd5, %rd4; {between}
+        setp.gt.u64 %p2, %rd6, %rd2; @%p2 bra $J;
+        add.s64 %rd7, %rd1, %rd6; ld.global.nc.u32 %r1, [%rd7]; {behind}
+        $J:
+        {then}
+        st.global.u32 [%rd3+8], %r1;
+        ret;"
+    ))
+}
+
+#[test]
+fn loads_behind_nested_conditions_are_predicated() {
+    let other = "ld.global.nc.u32 %r3, [%rd1+4]; st.global.u32 [%rd3+4], %r3;";
+    let branches = |between: &str, behind: &str, then: &str| {
+        nested_load(between, behind, then).matches(" bra").count()
+    };
+    assert_eq!(branches("", "", other), 0);
+    // The register has this value already.
+    let text = nested_load("mov.u32 %r1, 0;", "", other);
+    assert_eq!(text.matches(" 0;").count(), 1, "{text}");
+    assert_eq!(branches("mov.u32 %r1, 1;", "", other), 0);
+    // What the load is for runs for the same threads.
+    assert_eq!(branches("", "add.s32 %r1, %r1, 1;", other), 0);
+    let text = nested_load("", "st.shared.u32 [%r5], %r1;", other);
+    assert!(
+        lines(&text, "@", "st.shared")[0].contains("ld.global"),
+        "{text}"
+    );
+    assert!(
+        text.contains(" st.shared.u32") && !text.contains(" bra"),
+        "{text}"
+    );
+    // No other load, or only one behind a barrier.
+    assert_eq!(branches("", "", ""), 2);
+    assert_eq!(branches("", "", &format!("bar.sync 0; {other}")), 2);
+    // Accesses with an effect, and slow operations.
+    assert!(branches("", "st.global.u32 [%rd3], %r1;", other) > 0);
+    assert!(branches("", "ld.volatile.global.u32 %r2, [%rd3];", other) > 0);
+    assert!(branches("", "rem.u32 %r1, %r1, %r5;", other) > 0);
+    assert!(branches("ld.volatile.global.u32 %r2, [%rd3];", "", other) > 0);
+}
