@@ -593,6 +593,43 @@ fn accesses_get_the_space_of_their_address() {
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
 }
 
+/// The address of an iterator over chunks of chunks is null before the first chunk.
+#[test]
+fn addresses_that_are_null_before_a_loop_get_their_space() {
+    let load = |first: &str, step: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<3>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            mov.u32 %r1, %tid.x;
+            cvt.u64.u32 %rd4, %r1;
+            mov.u64 %rd3, {first};
+            bra $test;
+            $loop:
+            ld.u32 %r2, [%rd3+8];
+            st.u32 [%rd1], %r2;
+            add.s64 %rd3, %rd3, {step};
+            $test:
+            setp.ne.s64 %p1, %rd3, 0;
+            @%p1 bra $next;
+            mov.u64 %rd3, %rd1;
+            $next:
+            add.s64 %rd2, %rd2, -1;
+            setp.ne.s64 %p2, %rd2, 0;
+            @%p2 bra $loop;
+            ret;"
+        ));
+        text.contains("ld.global.u32")
+    };
+    assert!(load("0", "256"));
+    // The sum may be another address.
+    assert!(!load("0", "%rd4"));
+    assert!(!load("8", "256"));
+}
+
 #[test]
 fn addresses_with_an_offset_that_a_loop_selects_get_their_space() {
     let store = |select: &str| {
