@@ -1,9 +1,10 @@
 //! Predicates loads behind nested conditions if other loads are near.
 //!
 //! In `if x < width && y < height { *cells.get(y * width + x).unwrap_or(&0) } else { 0 }`, a
-//! computation is between the conditions, so the load is behind two branches. ptxas predicates loads
-//! behind one branch. Where branches remain, each load waits for the one before. This pass computes
-//! the addresses without branches, so that the loads of neighboring cells are in flight together.
+//! computation is between the conditions, so the load is behind two branches. ptxas predicates
+//! loads behind one branch. Where branches remain, each load waits for the one before. This pass
+//! computes the addresses without branches, so that the loads of neighboring cells are in flight
+//! together.
 
 use crate::hash::HashSet;
 
@@ -263,7 +264,7 @@ fn has_neighbor(
     found
 }
 
-/// Returns whether an instruction sets a register to a constant, which it has at the end of a block.
+/// Returns whether an instruction sets a register to the constant that it has at the end of a block.
 fn is_set<'a>(graph: &Graph<'a>, id: Id, it: &Instruction<'a>) -> bool {
     let [
         Operand::Name(result),

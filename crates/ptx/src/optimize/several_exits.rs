@@ -1,11 +1,11 @@
 //! Does several iterations at once of loops with several exits that depend on no load.
 //!
 //! A loop over `rows.skip(a).step_by(b)` ends when the iterator's count ends, or when one of the
-//! iterators inside is exhausted. ptxas does not unroll a loop with several exits, so each load waits
-//! for that of the iteration before. This pass computes whether the next iterations take no exit, and then
-//! runs them without branches: their loads are in flight together. Two iterations that are left run
-//! at once, too. The original loop has the others and all exits. [`super::strides`] has loops with
-//! one exit.
+//! iterators inside is exhausted. ptxas does not unroll a loop with several exits, so each load
+//! waits for that of the iteration before. This pass computes whether the next iterations take no
+//! exit, and then runs them without branches: their loads are in flight together. Two iterations
+//! that are left run at once, too. The original loop has the others and all exits.
+//! [`super::strides`] has loops with one exit.
 
 use crate::hash::{HashMap, HashSet};
 

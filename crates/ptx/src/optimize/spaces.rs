@@ -18,8 +18,8 @@ use crate::{Base, Instruction, Integer, Operand, Statement, Type};
 /// The kind of value that a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
-    /// Zero, which may also be a null address, perhaps with a constant offset: a loop also advances an
-    /// address that is null before its first chunk.
+    /// Zero, which may also be a null address, perhaps with a constant offset: a loop also advances
+    /// an address that is null before its first chunk.
     Null,
     /// A value that is not a generic address.
     Plain,
