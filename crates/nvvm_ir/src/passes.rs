@@ -49,10 +49,12 @@ mod resume_unrolling;
 mod select_cases;
 mod select_elements;
 mod select_joined;
+mod select_refined;
 mod separate_locals;
 mod separate_panics;
 mod share_slots;
 mod skip_selects;
+mod square_differences;
 mod subtract_steps;
 mod tabulate_cases;
 mod unite_exits;
@@ -60,6 +62,7 @@ mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
 mod use_conditions;
+mod widen_bytes;
 mod widen_differences;
 
 use crate::module::Module;
@@ -93,10 +96,12 @@ pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
 pub use select_cases::select_cases;
 pub use select_elements::select_elements;
 pub use select_joined::select_joined;
+pub use select_refined::select_refined;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
+pub use square_differences::square_differences;
 pub use subtract_steps::subtract_steps;
 pub use tabulate_cases::tabulate_cases;
 pub use unite_exits::unite_exits;
@@ -104,6 +109,7 @@ pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
 pub use use_conditions::use_conditions;
+pub use widen_bytes::widen_bytes;
 pub use widen_differences::widen_differences;
 
 /// A pass over one module.
@@ -163,6 +169,16 @@ pub const PASSES: &[Pass] = &[
         name: "select_joined",
         about: "replaces branches that only choose values with selects if others join their arms",
         run: select_joined,
+    },
+    Pass {
+        name: "select_refined",
+        about: "replaces branches past blocks that choose again among the same values",
+        run: select_refined,
+    },
+    Pass {
+        name: "square_differences",
+        about: "squares differences instead of absolute differences",
+        run: square_differences,
     },
     Pass {
         name: "merge_branches",
@@ -248,6 +264,11 @@ pub const PASSES: &[Pass] = &[
         name: "narrow_products",
         about: "computes parts of products of extended integers from the integers",
         run: narrow_products,
+    },
+    Pass {
+        name: "widen_bytes",
+        about: "keeps bytes of loops in 32 bits, extended with zeros",
+        run: widen_bytes,
     },
     Pass {
         name: "subtract_steps",

@@ -593,6 +593,43 @@ fn accesses_get_the_space_of_their_address() {
     assert!(text.contains("st.u32 [%rd7], %r3;"), "{text}");
 }
 
+/// The address of an iterator over chunks of chunks is null before the first chunk.
+#[test]
+fn addresses_that_are_null_before_a_loop_get_their_space() {
+    let load = |first: &str, step: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<3>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<12>;
+            ld.param.u64 %rd1, [k_param_0];
+            ld.param.u64 %rd2, [k_param_1];
+            mov.u32 %r1, %tid.x;
+            cvt.u64.u32 %rd4, %r1;
+            mov.u64 %rd3, {first};
+            bra $test;
+            $loop:
+            ld.u32 %r2, [%rd3+8];
+            st.u32 [%rd1], %r2;
+            add.s64 %rd3, %rd3, {step};
+            $test:
+            setp.ne.s64 %p1, %rd3, 0;
+            @%p1 bra $next;
+            mov.u64 %rd3, %rd1;
+            $next:
+            add.s64 %rd2, %rd2, -1;
+            setp.ne.s64 %p2, %rd2, 0;
+            @%p2 bra $loop;
+            ret;"
+        ));
+        text.contains("ld.global.u32")
+    };
+    assert!(load("0", "256"));
+    // The sum may be another address.
+    assert!(!load("0", "%rd4"));
+    assert!(!load("8", "256"));
+}
+
 #[test]
 fn addresses_with_an_offset_that_a_loop_selects_get_their_space() {
     let store = |select: &str| {
@@ -5064,6 +5101,22 @@ fn neighboring_accesses_become_vectors() {
         let text = bytes(between);
         assert!(!text.contains(".v4."), "{text}");
     }
+    // Registers of different widths: the narrower ones are converted.
+    let mixed = entry(
+        4,
+        "ld.global.u8 %b0, [%at]; ld.global.u8 %w1, [%at+1];
+        st.global.u32 [%own], %w1; st.global.u16 [%own+4], %b0;",
+    );
+    let loaded = lines(&mixed, "ld.global.v2.u8", "st.global").join(" ");
+    assert!(loaded.contains("cvt.u16.u32"), "{mixed}");
+    let mixed = entry(
+        4,
+        "add.s64 %own, %out, %d6; st.global.u8 [%own], %b0; st.global.u8 [%own+1], %w1;
+        st.global.u8 [%own+2], %w0; st.global.u8 [%own+3], %b1;",
+    );
+    let stored = lines(&mixed, "cvt.u32.u16 %x", "st.global.v4.u8").join(" ");
+    let converts = stored.matches("cvt.u32.u16").count();
+    assert_eq!(converts, 2, "{mixed}");
     // Threads that do not load keep constants.
     let guarded = |second: &str| {
         let loads = format!(
@@ -5697,4 +5750,108 @@ fn warps_reconverge_between_loops_with_panics() {
         let text = two_searches([&format!("{CHECK} {wait}"), OTHER]);
         assert!(!text.contains("activemask"), "{text}");
     }
+}
+
+/// A loop that loads and counts, with more code in the middle. It ends after `%rd4` iterations.
+fn loop_with_exits(middle: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>, %at;
+        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd3, %rd3;
+        ld.param.u64 %rd4, [k_param_3];
+        mov.u32 %r1, 0; mov.u64 %rd5, 0; mov.u64 %at, %rd1;
+        $loop:
+        {middle}
+        ld.global.nc.u32 %r2, [%at]; xor.b32 %r1, %r1, %r2;
+        add.s64 %at, %at, %rd2; add.s64 %rd5, %rd5, 4;
+        setp.ge.u64 %p2, %rd5, %rd4; @%p2 bra $end;
+        bra $loop;
+        $end:
+        st.global.u32 [%rd3], %r1;
+        ret;"
+    ))
+}
+
+#[test]
+fn iterations_without_exits_run_together() {
+    let exit = "sub.s64 %rd2, %rd2, %rd5; setp.lt.u64 %p1, %rd2, 9; @%p1 bra $end;";
+    let loads = |middle: &str| {
+        let text = loop_with_exits(middle);
+        let loads = text.matches("ld.global.nc.u32").count();
+        // The largest number of loads without a label or branch between them.
+        let blocks = text.split([':', '@']);
+        let together = blocks.map(|block| block.matches("ld.global.nc.u32").count());
+        (loads, together.max().unwrap())
+    };
+    // Four iterations, two that remain, and the original.
+    assert_eq!(loads(exit), (7, 4));
+    // Iterations with two loads.
+    assert_eq!(
+        loads(&format!("ld.global.nc.u32 %r3, [%at+8]; {exit}")),
+        (6, 4)
+    );
+    // The exit depends on a load, or the address of the load does.
+    let depends = "ld.global.nc.u32 %r3, [%at+4]; setp.eq.s32 %p1, %r3, 9; @%p1 bra $end;";
+    assert_eq!(loads(depends).1, 1);
+    let chases = format!("cvt.u64.u32 %rd6, %r2; add.s64 %at, %at, %rd6; {exit}");
+    assert_eq!(loads(&chases), (1, 1));
+    // The loads may pass stores, because what they load never changes.
+    assert_eq!(loads(&format!("st.global.u32 [%rd3], %r1; {exit}")), (7, 4));
+    // Threads of a warp wait for each other.
+    assert_eq!(loads(&format!("bar.warp.sync -1; {exit}")).0, 1);
+    assert_eq!(loads(&format!("activemask.b32 %r4; {exit}")).0, 1);
+}
+
+/// Code with a load behind two conditions, before another load. `between` is between the conditions,
+/// and `behind` after the load.
+fn nested_load(between: &str, behind: &str, then: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+        ld.param.u64 %rd2, [k_param_1];
+        ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd3, %rd3;
+        ld.param.u64 %rd4, [k_param_3];
+        mov.u32 %r1, 0; mov.u32 %r5, %tid.x; cvt.u64.u32 %rd5, %r5;
+        setp.gt.u64 %p1, %rd5, %rd4; @%p1 bra $J;
+        mul.lo.s64 %rd6, %rd5, %rd4; {between}
+        setp.gt.u64 %p2, %rd6, %rd2; @%p2 bra $J;
+        add.s64 %rd7, %rd1, %rd6; ld.global.nc.u32 %r1, [%rd7]; {behind}
+        $J:
+        {then}
+        st.global.u32 [%rd3+8], %r1;
+        ret;"
+    ))
+}
+
+#[test]
+fn loads_behind_nested_conditions_are_predicated() {
+    let other = "ld.global.nc.u32 %r3, [%rd1+4]; st.global.u32 [%rd3+4], %r3;";
+    let branches = |between: &str, behind: &str, then: &str| {
+        nested_load(between, behind, then).matches(" bra").count()
+    };
+    assert_eq!(branches("", "", other), 0);
+    // The register has this value already.
+    let text = nested_load("mov.u32 %r1, 0;", "", other);
+    assert_eq!(text.matches(" 0;").count(), 1, "{text}");
+    assert_eq!(branches("mov.u32 %r1, 1;", "", other), 0);
+    // What the load is for runs for the same threads.
+    assert_eq!(branches("", "add.s32 %r1, %r1, 1;", other), 0);
+    let text = nested_load("", "st.shared.u32 [%r5], %r1;", other);
+    assert!(
+        lines(&text, "@", "st.shared")[0].contains("ld.global"),
+        "{text}"
+    );
+    assert!(
+        text.contains(" st.shared.u32") && !text.contains(" bra"),
+        "{text}"
+    );
+    // No other load, or only one behind a barrier.
+    assert_eq!(branches("", "", ""), 2);
+    assert_eq!(branches("", "", &format!("bar.sync 0; {other}")), 2);
+    // Accesses with an effect, and slow operations.
+    assert!(branches("", "st.global.u32 [%rd3], %r1;", other) > 0);
+    assert!(branches("", "ld.volatile.global.u32 %r2, [%rd3];", other) > 0);
+    assert!(branches("", "rem.u32 %r1, %r1, %r5;", other) > 0);
+    assert!(branches("ld.volatile.global.u32 %r2, [%rd3];", "", other) > 0);
 }

@@ -334,6 +334,7 @@ impl Compiler<'_> {
                     passes::branch_on_orderings(&mut optimized);
                     passes::tabulate_cases(&mut optimized);
                     passes::select_cases(&mut optimized);
+                    passes::select_refined(&mut optimized);
                     passes::select_joined(&mut optimized);
                     passes::merge_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);
@@ -354,7 +355,9 @@ impl Compiler<'_> {
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);
                     passes::widen_differences(&mut optimized);
+                    passes::square_differences(&mut optimized);
                     passes::narrow_products(&mut optimized);
+                    passes::widen_bytes(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
                     legalize::legalize(&mut optimized, &target)
                         .map_err(|errors| llvm::Failure::Legalize(errors.into_iter().next()))?;

@@ -9,6 +9,7 @@ mod bounds;
 mod choices;
 mod clamps;
 mod combine;
+mod conditional_loads;
 mod conditions;
 mod convert;
 mod coordinates;
@@ -51,6 +52,7 @@ mod remaining;
 mod repeated_moves;
 mod saturate;
 mod selections;
+mod several_exits;
 mod signs;
 mod sink;
 mod spaces;
@@ -363,6 +365,7 @@ fn optimize_function<'a>(
         slices,
     };
     changed += version::version(&mut graph, names, &known, &mut slow);
+    changed += several_exits::unroll(&mut graph, names, &slow);
     changed += strides::unroll(&mut graph, names, &slow);
     changed += guarded::combine(&mut graph, names, &slow);
     if let Some(special) = &special {
@@ -434,6 +437,7 @@ fn optimize_function<'a>(
         let mut replaced = loop_ends::replace(&mut graph, names)
             + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
+            + conditional_loads::predicate(&mut graph, names)
             + selections::replace(&mut graph, names)
             + saturate::replace(&mut graph, names)
             + signs::replace(&mut graph, names)

@@ -18,7 +18,8 @@ use crate::{Base, Instruction, Integer, Operand, Statement, Type};
 /// The kind of value that a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
-    /// Zero, which may also be a null address.
+    /// Zero, which may also be a null address, perhaps with a constant offset: a loop also advances
+    /// an address that is null before its first chunk.
     Null,
     /// A value that is not a generic address.
     Plain,
@@ -188,6 +189,7 @@ fn result_of<'a>(
             Some(match (operand(left)?, operand(right)?) {
                 (space @ (In(_) | Parameter), Plain | Null)
                 | (Plain | Null, space @ (In(_) | Parameter)) => space,
+                (Null, Plain | Null) if matches!(right, Operand::Integer(_)) => Null,
                 (Plain | Null, Plain | Null) => Plain,
                 _ => Unknown,
             })

@@ -397,11 +397,11 @@ pub(super) fn combine<'a>(
     let mut count = 0;
     for (id, body, vectors) in changes {
         count += vectors.len();
-        let mut body: Vec<Option<Statement<'a>>> = body.into_iter().map(Some).collect();
+        let mut body: Vec<Vec<Statement<'a>>> = body.into_iter().map(|it| vec![it]).collect();
         for vector in vectors {
-            vector.iter().for_each(|it| body[it.at] = None);
+            vector.iter().for_each(|it| body[it.at].clear());
             let place = place(&vector);
-            body[place] = Some(write(vector));
+            body[place] = write(graph, names, vector);
         }
         let mut body: Vec<_> = body.into_iter().flatten().collect();
         let is_loop = graph.blocks[id].end.leads_to(id);
@@ -807,21 +807,57 @@ fn is_plain(it: &Instruction<'_>) -> bool {
         }
 }
 
-/// Returns the vector access.
-fn write(vector: Vec<Access<'_>>) -> Statement<'_> {
+/// Returns the vector access. ptxas 13.0 rejects vectors of registers of different widths, which
+/// accesses of less than 64 bits may have: narrower registers are converted.
+fn write<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    vector: Vec<Access<'a>>,
+) -> Vec<Statement<'a>> {
     let first = &vector[0];
     let ((opcode, mut modifiers), guard) = (first.kind.clone(), first.guard);
     let address = Operand::Address(Base::Name(first.base), first.offset);
-    let values: Vec<_> = vector.into_iter().flat_map(|it| it.values).collect();
-    let vector = if values.len() == 2 { "v2" } else { "v4" };
-    modifiers.insert(modifiers.len() - 1, vector);
+    let is_load = first.is_load();
+    let mut values: Vec<_> = vector.into_iter().flat_map(|it| it.values).collect();
+    let width = |graph: &Graph<'a>, value: &Operand<'a>| match value {
+        Operand::Name(name) => graph.type_of(name).map_or(0, |ty| ty.bits()),
+        _ => 0,
+    };
+    let widest = values.iter().map(|it| width(graph, it)).max().unwrap_or(0);
+    let types = |bits| match bits {
+        16 => Some((Type::B16, "u16")),
+        32 => Some((Type::B32, "u32")),
+        64 => Some((Type::B64, "u64")),
+        _ => None,
+    };
+    let mut converted = Vec::new();
+    for value in &mut values {
+        if let (Some((_, narrow)), Some((ty, wide))) = (types(width(graph, value)), types(widest))
+            && narrow != wide
+        {
+            let register = Operand::Name(graph.register(ty, names));
+            let value = std::mem::replace(value, register.clone());
+            converted.push(match is_load {
+                true => instruction("cvt", &[narrow, wide], vec![value, register]),
+                false => instruction("cvt", &[wide, narrow], vec![register, value]),
+            });
+        }
+    }
+    let name = if values.len() == 2 { "v2" } else { "v4" };
+    modifiers.insert(modifiers.len() - 1, name);
     let mut operands = vec![Operand::Vector(values), address];
-    if opcode == "st" {
+    if !is_load {
         operands.reverse();
     }
-    let mut statement = instruction(opcode, &modifiers, operands);
-    if let Statement::Instruction(it) = &mut statement {
-        it.guard = guard;
+    let mut access = vec![instruction(opcode, &modifiers, operands)];
+    match is_load {
+        true => access.append(&mut converted),
+        false => access.splice(0..0, converted).for_each(drop),
     }
-    statement
+    for statement in &mut access {
+        if let Statement::Instruction(it) = statement {
+            it.guard = guard;
+        }
+    }
+    access
 }
