@@ -1199,9 +1199,9 @@ __device__ __forceinline__ uint8_t filmic(uint8_t byte) {
     return (uint8_t)(powf(fminf(fmaxf(x, 0.0f), 1.0f), 1.0f / 2.2f) * 255.0f + 0.5f);
 }
 
-extern "C" __global__ void filmic_pixels(float opacity, const uchar4* __restrict__ from, uchar4* __restrict__ to, int n) {
+extern "C" __global__ void filmic_pixels(const uchar4* __restrict__ from, uchar4* __restrict__ to, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     uchar4 pixel = from[i];
-    to[i] = make_uchar4(filmic(pixel.x), filmic(pixel.y), filmic(pixel.z), (uint8_t)(pixel.w * opacity + 0.5f));
+    to[i] = make_uchar4(filmic(pixel.x), filmic(pixel.y), filmic(pixel.z), pixel.w);
 }

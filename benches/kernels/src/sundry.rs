@@ -4275,20 +4275,20 @@ impl Light {
     }
 }
 
-/// A filmic curve for pixels of four bytes, whose alpha is multiplied by a factor.
+/// A filmic curve for the colors of pixels of four bytes.
 #[kernel]
-pub fn filmic_pixels_safe(opacity: f32, from: &[u8], mut to: PerThreadChunk<u8, 4>) {
+pub fn filmic_pixels_safe(from: &[u8], mut to: PerThreadChunk<u8, 4>) {
     let (pixels, _) = from.as_chunks::<4>();
     for (start, to) in to.whole() {
         let pixel = pixels[start / 4];
         let [r, g, b] = Light::from_pixel(pixel).filmic().bytes();
-        *to = [r, g, b, (f32::from(pixel[3]) * opacity + 0.5) as u8];
+        *to = [r, g, b, pixel[3]];
     }
 }
 
 /// As [`filmic_pixels_safe`], with pointers.
 #[kernel]
-pub unsafe fn filmic_pixels_raw(opacity: f32, from: *const u8, to: *mut u8, n: usize) {
+pub unsafe fn filmic_pixels_raw(from: *const u8, to: *mut u8, n: usize) {
     let i = thread::index_1d() as usize;
     if i >= n {
         return;
@@ -4300,6 +4300,5 @@ pub unsafe fn filmic_pixels_raw(opacity: f32, from: *const u8, to: *mut u8, n: u
         let x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14);
         result.0[k] = (x.clamp(0.0, 1.0).powf(1.0 / 2.2) * 255.0 + 0.5) as u8;
     }
-    result.0[3] = (pixel.0[3] as f32 * opacity + 0.5) as u8;
     *to.cast::<U8x4>().add(i) = result;
 }

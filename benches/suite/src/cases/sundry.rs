@@ -2183,12 +2183,12 @@ pub fn filmic_pixels(scale: Scale) -> CudaResult<Case> {
     let from: Vec<u8> = (0..4 * n as u64).map(|i| (random(i) >> 8) as u8).collect();
     let f = upload(&from)?;
     let to = zeroed::<u8>(4 * n)?;
-    let raw = Args::new().value(0.8f32).pointer(&f).pointer(&to);
+    let raw = Args::new().pointer(&f).pointer(&to);
     Ok(Case::new("filmic_pixels", n.div_ceil(256), 256)
         .args(
             raw.clone().value(n as i32),
             raw.value(n),
-            Args::new().value(0.8f32).slice(&f).output(&to),
+            Args::new().slice(&f).output(&to),
         )
         .input(&f)
         .output(&to)
@@ -2196,7 +2196,7 @@ pub fn filmic_pixels(scale: Scale) -> CudaResult<Case> {
             // Rounding may differ by one.
             close(&to, 0.0, 1.0, |i| {
                 if i % 4 == 3 {
-                    return f64::from(from[i]) * 0.8;
+                    return f64::from(from[i]);
                 }
                 let x = (f64::from(from[i]) / 255.0).powf(2.2);
                 let x = x * (2.51 * x + 0.03) / (x * (2.43 * x + 0.59) + 0.14);
