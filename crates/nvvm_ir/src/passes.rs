@@ -21,10 +21,12 @@
 //! ```
 
 mod align_accesses;
+mod bound_counts;
 mod bound_inlining;
 mod bound_searches;
 mod branch_on_orderings;
 mod call_directly;
+mod compute_elements;
 mod convergence;
 mod count_doublings;
 mod count_iterations;
@@ -65,10 +67,12 @@ mod widen_differences;
 use crate::module::Module;
 
 pub use align_accesses::align_accesses;
+pub use bound_counts::bound_counts;
 pub use bound_inlining::bound_inlining;
 pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
+pub use compute_elements::compute_elements;
 pub use convergence::convergence;
 pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
@@ -215,6 +219,11 @@ pub const PASSES: &[Pass] = &[
         run: read_constants,
     },
     Pass {
+        name: "compute_elements",
+        about: "computes elements of constant arrays that are a linear function of the index",
+        run: compute_elements,
+    },
+    Pass {
         name: "select_elements",
         about: "replaces accesses to small local arrays at variable indices with selects",
         run: select_elements,
@@ -228,6 +237,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "bound_counts",
+        about: "removes checks of numbers that loops over slices count",
+        run: bound_counts,
     },
     Pass {
         name: "unite_exits",

@@ -594,6 +594,44 @@ fn accesses_get_the_space_of_their_address() {
 }
 
 #[test]
+fn addresses_of_empty_slices_have_any_space() {
+    let body = |most: &str, empty: &str| {
+        format!(
+            "
+        .shared .align 4 .b8 counts[1024];
+        .reg .pred %p<3>;
+        .reg .b32 %r<5>;
+        .reg .b64 %rd<12>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_2];
+        mov.u32 %r1, %tid.x;
+        mov.u64 %rd3, %rd1;
+        $loop:
+        min.u64 %rd4, %rd2, {most};
+        add.s64 %rd5, %rd3, %rd4;
+        setp.eq.s64 %p1, %rd4, 0;
+        selp.b64 %rd6, {empty}, %rd5, %p1;
+        ld.u8 %r2, [%rd6];
+        st.u8 [%rd6+1], %r2;
+        sub.s64 %rd2, %rd2, %rd4;
+        mov.u64 %rd3, %rd5;
+        setp.ne.s64 %p2, %rd2, 0;
+        @%p2 bra $loop;
+        ret;
+        "
+        )
+    };
+    let text = optimized(&body("4096", "1"));
+    assert!(text.contains("ld.global.u8 %r2, [%x"), "{text}");
+    assert!(text.contains("st.global.u8 [%x"), "{text}");
+    // An address that an object may have, and an offset that may be an address.
+    for (most, empty) in [("4096", "1048576"), ("1048576", "1")] {
+        let text = optimized(&body(most, empty));
+        assert!(text.contains("ld.u8 %r2, [%rd6];"), "{text}");
+    }
+}
+
+#[test]
 fn addresses_with_an_offset_that_a_loop_selects_get_their_space() {
     let store = |select: &str| {
         let text = optimized(&format!(
