@@ -62,7 +62,10 @@ struct Count {
     bound: Option<u8>,
 }
 
-const GUARDS: &[(&str, fn(u8, u8, bool) -> bool)] = &[
+/// Instructions, and whether the loop is entered: by the end, the outer counter, and a decision.
+type Guard = (&'static str, fn(u8, u8, bool) -> bool);
+
+const GUARDS: &[Guard] = &[
     ("%enters = icmp ne i8 %end, 0", |end, _, _| end != 0),
     ("%enters = icmp ugt i8 %end, %outer", |end, outer, _| {
         end > outer
