@@ -28,6 +28,7 @@ mod branch_on_orderings;
 mod call_directly;
 mod compute_elements;
 mod convergence;
+mod copy_tails;
 mod count_doublings;
 mod count_iterations;
 mod dead_functions;
@@ -74,6 +75,7 @@ pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
 pub use compute_elements::compute_elements;
 pub use convergence::convergence;
+pub use copy_tails::copy_tails;
 pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
@@ -202,6 +204,11 @@ pub const PASSES: &[Pass] = &[
         name: "expand_moves",
         about: "replaces moves of a few words in memory by loads and stores",
         run: expand_moves,
+    },
+    Pass {
+        name: "copy_tails",
+        about: "copies a variable number of a few bytes into a local array one by one",
+        run: copy_tails,
     },
     Pass {
         name: "merge_loops",

@@ -342,6 +342,7 @@ impl Compiler<'_> {
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::expand_moves(&mut optimized);
+                    passes::copy_tails(&mut optimized);
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::read_constants(&mut optimized);
