@@ -21,11 +21,14 @@
 //! ```
 
 mod align_accesses;
+mod bound_counts;
 mod bound_inlining;
 mod bound_searches;
 mod branch_on_orderings;
 mod call_directly;
+mod compute_elements;
 mod convergence;
+mod copy_tails;
 mod count_doublings;
 mod count_iterations;
 mod dead_functions;
@@ -68,11 +71,14 @@ mod widen_differences;
 use crate::module::Module;
 
 pub use align_accesses::align_accesses;
+pub use bound_counts::bound_counts;
 pub use bound_inlining::bound_inlining;
 pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
+pub use compute_elements::compute_elements;
 pub use convergence::convergence;
+pub use copy_tails::copy_tails;
 pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
 pub use dead_functions::dead_functions;
@@ -216,6 +222,11 @@ pub const PASSES: &[Pass] = &[
         run: expand_moves,
     },
     Pass {
+        name: "copy_tails",
+        about: "copies a variable number of a few bytes into a local array one by one",
+        run: copy_tails,
+    },
+    Pass {
         name: "merge_loops",
         about: "merges nested loops that visit a local array together",
         run: merge_loops,
@@ -231,6 +242,11 @@ pub const PASSES: &[Pass] = &[
         run: read_constants,
     },
     Pass {
+        name: "compute_elements",
+        about: "computes elements of constant arrays that are a linear function of the index",
+        run: compute_elements,
+    },
+    Pass {
         name: "select_elements",
         about: "replaces accesses to small local arrays at variable indices with selects",
         run: select_elements,
@@ -244,6 +260,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "bound_counts",
+        about: "removes checks of numbers that loops over slices count",
+        run: bound_counts,
     },
     Pass {
         name: "unite_exits",

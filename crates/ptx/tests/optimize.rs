@@ -631,6 +631,134 @@ fn addresses_that_are_null_before_a_loop_get_their_space() {
 }
 
 #[test]
+fn bits_are_compared_with_zero() {
+    let body = "
+        .reg .pred %p<5>;
+        .reg .b16 %rs<5>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<5>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.global.u32 %r1, [%rd1];
+        and.b32 %r2, %r1, 1;
+        setp.eq.b32 %p1, %r2, 1;
+        @%p1 st.global.u32 [%rd1], 3;
+        and.b32 %r3, %r1, 2;
+        setp.eq.b32 %p2, %r3, 1;
+        @%p2 st.global.u32 [%rd1+4], 3;
+        and.b32 %r4, %r1, 1;
+        @%p1 and.b32 %r4, %r1, 3;
+        setp.eq.b32 %p3, %r4, 1;
+        @%p3 st.global.u32 [%rd1+8], 3;
+        and.b64 %rd2, %rd1, 1;
+        setp.ne.b64 %p4, %rd2, 1;
+        @%p4 st.global.u32 [%rd1+12], 3;
+        ret;
+        ";
+    let text = optimized(body);
+    assert!(text.contains("setp.ne.b32 %p1, %r2, 0;"), "{text}");
+    assert!(text.contains("setp.eq.b64 %p4, %rd2, 0;"), "{text}");
+    // It is 0 or 2, and may be 3.
+    assert!(text.contains("setp.eq.b32 %p2, %r3, 1;"), "{text}");
+    assert!(text.contains("setp.eq.b32 %p3, %r4, 1;"), "{text}");
+}
+
+#[test]
+fn sets_of_numbers_are_shifted() {
+    let body = |used: &str, one: u32| {
+        format!(
+            "
+        .reg .pred %p<5>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.global.u32 %r1, [%rd1];
+        mov.b64 %rd2, {one};
+        shl.b64 %rd3, %rd2, %r1;
+        and.b64 %rd4, %rd3, -9223372036854718463;
+        setp.ne.s64 %p1, %rd4, 0;
+        @%p1 st.global.u32 [%rd1], 3;
+        {used}
+        ret;
+        "
+        )
+    };
+    let text = optimized(&body("", 1));
+    assert!(!text.contains("shl.b64"), "{text}");
+    assert!(text.contains(", -9223372036854718463;"), "{text}");
+    assert!(text.contains("shr.u64"), "{text}");
+    // The shifted number is needed, or is another one.
+    for text in [body("st.global.u64 [%rd1+8], %rd3;", 1), body("", 2)] {
+        let text = optimized(&text);
+        assert!(text.contains("shl.b64"), "{text}");
+    }
+}
+
+#[test]
+fn short_integers_are_shifted_in_32_bits() {
+    let body = "
+        .reg .b16 %rs<9>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<5>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.global.u32 %r1, [%rd1];
+        ld.global.u16 %rs1, [%rd1+4];
+        shl.b16 %rs2, %rs1, %r1;
+        st.global.u16 [%rd1], %rs2;
+        shr.s16 %rs3, %rs1, %r1;
+        st.global.u16 [%rd1+2], %rs3;
+        shr.u16 %rs4, %rs1, %r1;
+        st.global.u16 [%rd1+4], %rs4;
+        shl.b16 %rs5, %rs1, 3;
+        st.global.u16 [%rd1+6], %rs5;
+        ret;
+        ";
+    let text = optimized(body);
+    assert!(text.contains("cvt.s32.s16"), "{text}");
+    for shift in ["shl.b32", "shr.s32", "shr.u32", "shl.b16 %rs5, %rs1, 3;"] {
+        assert!(text.contains(shift), "{shift}\n{text}");
+    }
+    assert!(!text.contains("shr.s16"), "{text}");
+}
+
+#[test]
+fn addresses_of_empty_slices_have_any_space() {
+    let body = |most: &str, empty: &str| {
+        format!(
+            "
+        .shared .align 4 .b8 counts[1024];
+        .reg .pred %p<3>;
+        .reg .b32 %r<5>;
+        .reg .b64 %rd<12>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd2, [k_param_2];
+        mov.u32 %r1, %tid.x;
+        mov.u64 %rd3, %rd1;
+        $loop:
+        min.u64 %rd4, %rd2, {most};
+        add.s64 %rd5, %rd3, %rd4;
+        setp.eq.s64 %p1, %rd4, 0;
+        selp.b64 %rd6, {empty}, %rd5, %p1;
+        ld.u8 %r2, [%rd6];
+        st.u8 [%rd6+1], %r2;
+        sub.s64 %rd2, %rd2, %rd4;
+        mov.u64 %rd3, %rd5;
+        setp.ne.s64 %p2, %rd2, 0;
+        @%p2 bra $loop;
+        ret;
+        "
+        )
+    };
+    let text = optimized(&body("4096", "1"));
+    assert!(text.contains("ld.global.u8 %r2, [%x"), "{text}");
+    assert!(text.contains("st.global.u8 [%x"), "{text}");
+    // An address that an object may have, and an offset that may be an address.
+    for (most, empty) in [("4096", "1048576"), ("1048576", "1")] {
+        let text = optimized(&body(most, empty));
+        assert!(text.contains("ld.u8 %r2, [%rd6];"), "{text}");
+    }
+}
+
+#[test]
 fn addresses_with_an_offset_that_a_loop_selects_get_their_space() {
     let store = |select: &str| {
         let text = optimized(&format!(
@@ -1834,28 +1962,26 @@ fn hoisted_conditions_are_computed_where_they_are_used() {
     let copy = |count: u32| {
         let text = optimized(&bits(count, &format!("{NEIGHBORS}{}", behind_bits(count))));
         // The original has a loop.
-        assert!(text.contains("setp.eq.s32 %q0, %b0, 1;"), "{text}");
+        assert!(text.contains("setp.ne.s32 %q0, %b0, 0;"), "{text}");
         specialized(&text).1
     };
     let many: Vec<String> = copy(12).lines().map(str::to_owned).collect();
-    let sunk: Vec<usize> = (0..many.len())
+    // `(x >> k) & 1 == 1` is a test of a bit.
+    let (sunk, kept): (Vec<usize>, Vec<usize>) = (0..many.len())
         .filter(|&at| many[at].starts_with("setp.ne.s32"))
-        .collect();
+        .partition(|&at| many[at + 1].starts_with("@!%x"));
     assert!(sunk.len() >= 6, "{many:?}");
     for at in sunk {
-        // `(x >> k) & 1 == 1` is a test of a bit.
         assert!(many[at - 1].starts_with("and.b32"), "{many:?}");
-        assert!(many[at + 1].starts_with("@!%x"), "{many:?}");
     }
     // The others stay.
-    let kept = many.iter().filter(|line| line.starts_with("setp.eq.s32"));
-    assert!(kept.count() <= 6, "{many:?}");
+    assert!(kept.len() <= 6, "{many:?}");
     // Reading the thread's index takes longer than keeping it.
     let reads = many.iter().filter(|line| line.ends_with("%tid.x;"));
     assert_eq!(reads.count(), 0, "{many:?}");
     // The predicates of the hardware suffice.
     let few = copy(2);
-    assert_eq!(few.matches("setp.eq.s32").count(), 2, "{few}");
+    assert_eq!(few.matches("setp.ne.s32").count(), 2, "{few}");
 }
 
 #[test]
@@ -1874,7 +2000,13 @@ fn conditions_are_not_sunk_into_loops() {
     );
     let (_, copy) = specialized(&optimized(&bits(12, &element)));
     let inner = copy.find("st.global.u32").unwrap();
-    assert_eq!(copy[..inner].matches("setp.eq.s32").count(), 12, "{copy}");
+    // The ranges of two bits show that they are 0.
+    let count = |test| copy[..inner].matches(test).count();
+    assert_eq!(
+        (count("setp.ne.s32"), count("setp.eq.s32")),
+        (10, 2),
+        "{copy}"
+    );
     assert!(!copy[inner..].contains("and.b32"), "{copy}");
 }
 

@@ -343,15 +343,18 @@ impl Compiler<'_> {
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
                     passes::expand_moves(&mut optimized);
+                    passes::copy_tails(&mut optimized);
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::read_constants(&mut optimized);
+                    passes::compute_elements(&mut optimized);
                     passes::dead_globals(&mut optimized);
                     passes::select_elements(&mut optimized);
                     passes::keep_searches(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::use_conditions(&mut optimized);
                     passes::count_iterations(&mut optimized);
+                    passes::bound_counts(&mut optimized);
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);
                     passes::widen_differences(&mut optimized);

@@ -167,9 +167,120 @@ exit:
   ret void
 }
 
+; Long iterations over 64-bit integers are not unrolled; libnvvm chooses for others.
+; CHECK: define void @heavy
+define void @heavy(ptr %offsets, i64 %s) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr inbounds i32, ptr %offsets, i32 %t
+  %end = load i32, ptr %p, align 4
+  br label %loop
+
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %x0 = phi i64 [ %s, %entry ], [ %x16, %loop ]
+  %x1 = xor i64 %x0, %s
+  %y1 = add i64 %x1, %x0
+  %x2 = xor i64 %x1, %s
+  %y2 = add i64 %x2, %x1
+  %x3 = xor i64 %x2, %s
+  %y3 = add i64 %x3, %x2
+  %x4 = xor i64 %x3, %s
+  %y4 = add i64 %x4, %x3
+  %x5 = xor i64 %x4, %s
+  %y5 = add i64 %x5, %x4
+  %x6 = xor i64 %x5, %s
+  %y6 = add i64 %x6, %x5
+  %x7 = xor i64 %x6, %s
+  %y7 = add i64 %x7, %x6
+  %x8 = xor i64 %x7, %s
+  %y8 = add i64 %x8, %x7
+  %x9 = xor i64 %x8, %s
+  %y9 = add i64 %x9, %x8
+  %x10 = xor i64 %x9, %s
+  %y10 = add i64 %x10, %x9
+  %x11 = xor i64 %x10, %s
+  %y11 = add i64 %x11, %x10
+  %x12 = xor i64 %x11, %s
+  %y12 = add i64 %x12, %x11
+  %x13 = xor i64 %x12, %s
+  %y13 = add i64 %x13, %x12
+  %x14 = xor i64 %x13, %s
+  %y14 = add i64 %x14, %x13
+  %x15 = xor i64 %x14, %s
+  %y15 = add i64 %x15, %x14
+  %x16 = xor i64 %x15, %s
+  %y16 = add i64 %x16, %x15
+  %next = add i32 %k, 1
+  %done = icmp eq i32 %next, %end
+; CHECK: br i1 %done, label %exit, label %loop, !llvm.loop !
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret void
+}
+
+; CHECK: define void @long
+; CHECK-NOT: !llvm.loop
+; CHECK: define void @last
+define void @long(ptr %offsets, i32 %s) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr inbounds i32, ptr %offsets, i32 %t
+  %end = load i32, ptr %p, align 4
+  br label %loop
+
+loop:
+  %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %x0 = phi i32 [ %s, %entry ], [ %x16, %loop ]
+  %x1 = xor i32 %x0, %s
+  %y1 = add i32 %x1, %x0
+  %x2 = xor i32 %x1, %s
+  %y2 = add i32 %x2, %x1
+  %x3 = xor i32 %x2, %s
+  %y3 = add i32 %x3, %x2
+  %x4 = xor i32 %x3, %s
+  %y4 = add i32 %x4, %x3
+  %x5 = xor i32 %x4, %s
+  %y5 = add i32 %x5, %x4
+  %x6 = xor i32 %x5, %s
+  %y6 = add i32 %x6, %x5
+  %x7 = xor i32 %x6, %s
+  %y7 = add i32 %x7, %x6
+  %x8 = xor i32 %x7, %s
+  %y8 = add i32 %x8, %x7
+  %x9 = xor i32 %x8, %s
+  %y9 = add i32 %x9, %x8
+  %x10 = xor i32 %x9, %s
+  %y10 = add i32 %x10, %x9
+  %x11 = xor i32 %x10, %s
+  %y11 = add i32 %x11, %x10
+  %x12 = xor i32 %x11, %s
+  %y12 = add i32 %x12, %x11
+  %x13 = xor i32 %x12, %s
+  %y13 = add i32 %x13, %x12
+  %x14 = xor i32 %x13, %s
+  %y14 = add i32 %x14, %x13
+  %x15 = xor i32 %x14, %s
+  %y15 = add i32 %x15, %x14
+  %x16 = xor i32 %x15, %s
+  %y16 = add i32 %x16, %x15
+  %next = add i32 %k, 1
+  %done = icmp eq i32 %next, %end
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret void
+}
+
+define void @last() {
+  ret void
+}
+
 ; CHECK: !{!"llvm.loop.unroll.count", i32 4}
 !nvvm.annotations = !{!0, !1, !2, !3}
 !0 = !{ptr @rows, !"kernel", i32 1}
 !1 = !{ptr @slices, !"kernel", i32 1}
 !2 = !{ptr @uniform, !"kernel", i32 1}
 !3 = !{ptr @others, !"kernel", i32 1}
+; CHECK: !{!"llvm.loop.unroll.count", i32 1}

@@ -158,25 +158,42 @@ impl Middle {
     }
 }
 
-/// Replaces comparisons that hold by constants. Returns whether there are any.
+/// Replaces the checks of searches. Returns whether there are any.
 fn remove_checks(module: &mut Module, func: Func, searches: &[Search]) -> bool {
+    replace_comparisons(module, func, |module, pred, lhs, rhs| {
+        let (left, right, result) = less(pred, lhs, rhs)?;
+        let is_less = (searches.iter()).any(|it| it.is_less(module, left, right));
+        is_less.then_some(result)
+    })
+}
+
+/// Returns the operands of a comparison as a `left < right` that has a result.
+pub(super) fn less(pred: IntPred, lhs: Value, rhs: Value) -> Option<(Value, Value, bool)> {
+    match pred {
+        IntPred::Ult => Some((lhs, rhs, true)),
+        IntPred::Uge => Some((lhs, rhs, false)),
+        IntPred::Ugt => Some((rhs, lhs, true)),
+        IntPred::Ule => Some((rhs, lhs, false)),
+        _ => None,
+    }
+}
+
+/// Replaces comparisons by constants, where `known` returns the result. Returns whether there are
+/// any.
+pub(super) fn replace_comparisons(
+    module: &mut Module,
+    func: Func,
+    known: impl Fn(&Module, IntPred, Value, Value) -> Option<bool>,
+) -> bool {
     let blocks = module.func(func).blocks.clone();
     let insts: Vec<Value> = (blocks.iter())
         .flat_map(|&block| module.block(block).insts.iter().copied())
         .collect();
     let mut results: HashMap<Value, bool> = HashMap::new();
     for &inst in &insts {
-        let Some(&InstKind::ICmp { pred, lhs, rhs }) = kind(module, inst) else {
-            continue;
-        };
-        let (left, right, result) = match pred {
-            IntPred::Ult => (lhs, rhs, true),
-            IntPred::Uge => (lhs, rhs, false),
-            IntPred::Ugt => (rhs, lhs, true),
-            IntPred::Ule => (rhs, lhs, false),
-            _ => continue,
-        };
-        if searches.iter().any(|it| it.is_less(module, left, right)) {
+        if let Some(&InstKind::ICmp { pred, lhs, rhs }) = kind(module, inst)
+            && let Some(result) = known(module, pred, lhs, rhs)
+        {
             results.insert(inst, result);
         }
     }
@@ -288,7 +305,7 @@ fn is_less_at_start(module: &Module, low: Value, high: Value) -> bool {
 }
 
 /// Returns the conditional branches of a function.
-fn branches<'a>(
+pub(super) fn branches<'a>(
     module: &'a Module,
     blocks: &'a [Block],
 ) -> impl Iterator<Item = (Block, Value, Block, Block)> + 'a {
@@ -305,7 +322,7 @@ fn branches<'a>(
 }
 
 /// Returns the values of a phi of a block.
-fn phi(module: &Module, block: Block, value: Value) -> Option<&[(Value, Block)]> {
+pub(super) fn phi(module: &Module, block: Block, value: Value) -> Option<&[(Value, Block)]> {
     let data = module.inst(value)?;
     match &data.kind {
         InstKind::Phi(incoming) if data.block == block => Some(incoming),
@@ -313,7 +330,7 @@ fn phi(module: &Module, block: Block, value: Value) -> Option<&[(Value, Block)]>
     }
 }
 
-fn kind(module: &Module, value: Value) -> Option<&InstKind> {
+pub(super) fn kind(module: &Module, value: Value) -> Option<&InstKind> {
     module.inst(value).map(|data| &data.kind)
 }
 
@@ -331,7 +348,7 @@ fn half(module: &Module, value: Value) -> Option<Value> {
 }
 
 /// Returns whether a value is another one plus 1.
-fn is_next(module: &Module, value: Value, of: Value) -> bool {
+pub(super) fn is_next(module: &Module, value: Value, of: Value) -> bool {
     match binary(module, value, BinOp::Add) {
         Some((a, b)) => {
             a == of && number(module, b) == Some(1) || b == of && number(module, a) == Some(1)
@@ -341,7 +358,7 @@ fn is_next(module: &Module, value: Value, of: Value) -> bool {
 }
 
 /// Returns the value of a constant integer.
-fn number(module: &Module, value: Value) -> Option<u128> {
+pub(super) fn number(module: &Module, value: Value) -> Option<u128> {
     match module.as_const(value)? {
         Const::Int(number) => Some(*number),
         Const::Zero => Some(0),

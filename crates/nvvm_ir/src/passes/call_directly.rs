@@ -123,7 +123,7 @@ fn in_global_memory(module: &mut Module, address: Value) -> Option<Value> {
 }
 
 /// Moves the instructions of a block from an index on to a new block, except local variables.
-fn split(module: &mut Module, block: Block, at: usize) -> Block {
+pub(super) fn split(module: &mut Module, block: Block, at: usize) -> Block {
     let func = module.block(block).func;
     let after = module.add_block(func, "after");
     let behind = module.block_mut(block).insts.split_off(at);

@@ -67,16 +67,16 @@ fn allocas(module: &Module, func: Func) -> Vec<Value> {
 
 /// An address in a local variable: `offset + scale * index` bytes behind its start.
 #[derive(Copy, Clone)]
-struct Place {
-    offset: i64,
-    index: Option<Index>,
+pub(super) struct Place {
+    pub(super) offset: i64,
+    pub(super) index: Option<Index>,
 }
 
 /// A variable index with the size of what it counts.
 #[derive(Copy, Clone)]
-struct Index {
-    value: Value,
-    scale: i64,
+pub(super) struct Index {
+    pub(super) value: Value,
+    pub(super) scale: i64,
 }
 
 /// A load or store at a variable index.
@@ -197,7 +197,7 @@ impl Array {
 
 impl Place {
     /// Returns the place of an address that is computed from the address of this one.
-    fn step(self, module: &Module, gep: Value) -> Option<Place> {
+    pub(super) fn step(self, module: &Module, gep: Value) -> Option<Place> {
         let InstKind::Gep {
             element,
             ref indices,
@@ -354,7 +354,7 @@ fn is_counter(module: &Module, value: Value) -> bool {
     (incoming.iter()).any(|&(next, _)| is_step(module, value, next))
 }
 
-fn is_plain(access: &MemAccess) -> bool {
+pub(super) fn is_plain(access: &MemAccess) -> bool {
     !access.volatile && access.atomic.is_none()
 }
 

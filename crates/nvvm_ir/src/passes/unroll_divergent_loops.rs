@@ -13,6 +13,10 @@ const COUNT: u32 = 4;
 /// one, or none.
 const LONGEST: usize = 28;
 
+/// The minimum number of machine instructions of a loop that is not unrolled. Such an iteration takes
+/// longer than the end of a loop, and the copies for the rest of the iterations are long.
+const HEAVY: u64 = 64;
+
 /// The registers that differ between the threads of a warp, if blocks have rows of at least 32
 /// threads.
 const DIVERGENT: [&str; 3] = ["tid.x", "laneid", "lanemask"];
@@ -25,6 +29,9 @@ const DIVERGENT: [&str; 3] = ["tid.x", "laneid", "lanemask"];
 /// threads have many iterations. Threads with different numbers of iterations run these loops one
 /// after another. If the module says how many iterations become one, libnvvm tells ptxas not to
 /// unroll the result.
+///
+/// Loops that compute much with 64-bit integers, as hashes do, are not unrolled: for libnvvm, a
+/// rotation of 64 bits and a load of eight unaligned bytes are one instruction each.
 pub fn unroll_divergent_loops(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -39,7 +46,13 @@ pub fn unroll_divergent_loops(module: &mut Module) {
         for each in loops {
             let is_counted_apart = each.count.iter().any(|value| loaded.contains(value));
             if is_counted_apart && !has_dependent_loads(module, each.block, &users) {
-                module.block_mut(each.block).unroll_count = Some(COUNT);
+                let block = module.block(each.block);
+                let count = match block.insts.len() {
+                    0..=LONGEST => COUNT,
+                    _ if cost(module, each.block) >= HEAVY => 1,
+                    _ => continue,
+                };
+                module.block_mut(each.block).unroll_count = Some(count);
             }
         }
     }
@@ -64,7 +77,7 @@ impl Loop {
             ),
             None => false,
         };
-        if data.no_unroll || data.insts.len() > LONGEST || !data.insts.iter().all(is_simple) {
+        if data.no_unroll || !data.insts.iter().all(is_simple) {
             return None;
         }
         let &InstKind::CondBr {
@@ -101,6 +114,23 @@ impl Loop {
         };
         Some(Loop { block, count })
     }
+}
+
+/// Returns about how many machine instructions compute with integers of 64 bits and load in a block.
+fn cost(module: &Module, block: Block) -> u64 {
+    let cost = |&inst: &Value| {
+        let words = module.types.size(module.ty(inst)).div_ceil(4);
+        match module.inst(inst).map(|data| &data.kind) {
+            Some(InstKind::Bin { .. }) => words,
+            Some(InstKind::Call(call)) if matches!(call.callee, Callee::Intrinsic(_)) => words,
+            // The parts of an unaligned load are joined.
+            Some(InstKind::Load { access, .. }) if access.align < 4 => {
+                2 * words * (4 / access.align.max(1))
+            }
+            _ => 0,
+        }
+    };
+    module.block(block).insts.iter().map(cost).sum()
 }
 
 /// Returns the initial value of the counter whose next value, or itself, is `value`, if each

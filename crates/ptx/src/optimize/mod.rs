@@ -5,6 +5,7 @@ mod apart;
 mod arrivals;
 mod ballots;
 mod before_barriers;
+mod bits;
 mod bounds;
 mod choices;
 mod clamps;
@@ -440,6 +441,7 @@ fn optimize_function<'a>(
             + conditional_loads::predicate(&mut graph, names)
             + selections::replace(&mut graph, names)
             + saturate::replace(&mut graph, names)
+            + bits::replace(&mut graph, names)
             + signs::replace(&mut graph, names)
             + wide_products::replace(&mut graph, names)
             + halves::order(&mut graph)

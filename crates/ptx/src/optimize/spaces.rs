@@ -2,7 +2,7 @@
 //!
 //! libnvvm infers the state space of most accesses, but not of inline assembly, which scoped atomic
 //! operations are lowered to, nor of an address that is null on another path, as in an
-//! `Option<&T>`. Here, an address has a state space if all its possible values come from addresses
+//! `Option<&T>`, or that of an empty slice, as in `get(1..).unwrap_or_default()`. Here, an address has a state space if all its possible values come from addresses
 //! in that space, by adding values that are not addresses. A second register then holds the same
 //! address in that space. An address among the parameters of a kernel is one of global memory: the
 //! host has no other, and libnvvm assumes the same of pointers.
@@ -13,13 +13,18 @@ use super::Slice;
 use super::flow::Graph;
 use super::instructions::{results, sources};
 use super::names::Names;
-use crate::{Base, Instruction, Integer, Operand, Statement, Type};
+use crate::{Base, Instruction, Operand, Statement, Type};
+
+/// The end of the generic addresses at which no object is. The address of an empty slice without an
+/// array is the alignment of an element.
+const UNMAPPED: u64 = 1 << 16;
 
 /// The kind of value that a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
-    /// Zero, which may also be a null address, perhaps with a constant offset: a loop also advances
-    /// an address that is null before its first chunk.
+    /// A constant below [`UNMAPPED`], which may also be a null address, or that of an empty slice; or
+    /// the sum of such a constant and others: a loop also advances an address that is null before its
+    /// first chunk.
     Null,
     /// A value that is not a generic address.
     Plain,
@@ -156,7 +161,7 @@ fn result_of<'a>(
 ) -> Option<Holds> {
     use Holds::*;
     let operand = |operand: &Operand<'a>| match operand {
-        Operand::Integer(Integer { bits: 0, .. }) => Some(Null),
+        Operand::Integer(it) if it.bits < UNMAPPED => Some(Null),
         Operand::Integer(_) | Operand::F32(_) | Operand::F64(_) => Some(Plain),
         Operand::Name(name) if graph.type_of(name).is_none() => Some(Plain),
         Operand::Name(name) => holds.get(name).copied(),
@@ -193,6 +198,12 @@ fn result_of<'a>(
                 (Plain | Null, Plain | Null) => Plain,
                 _ => Unknown,
             })
+        }
+        // The length of a part.
+        ("min", ["u64"], [_, Operand::Name(_), Operand::Integer(most)])
+            if most.bits <= UNMAPPED =>
+        {
+            Some(Plain)
         }
         ("sub", ["u64" | "s64"], [_, left, right]) => {
             Some(match (operand(left)?, operand(right)?) {
