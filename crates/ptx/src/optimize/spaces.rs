@@ -1,11 +1,11 @@
 //! Gives memory accesses their state space.
 //!
 //! libnvvm infers the state space of most accesses, but not of inline assembly, which scoped atomic
-//! operations are lowered to, nor of an address that is null on another path, as in an
-//! `Option<&T>`, or that of an empty slice, as in `get(1..).unwrap_or_default()`. Here, an address has a state space if all its possible values come from addresses
-//! in that space, by adding values that are not addresses. A second register then holds the same
-//! address in that space. An address among the parameters of a kernel is one of global memory: the
-//! host has no other, and libnvvm assumes the same of pointers.
+//! operations are lowered to, nor of an address that is null on another path, as in an `Option<&T>`, or
+//! that of an empty slice, as in `get(1..).unwrap_or_default()`. Here, an address has a state space if
+//! all its possible values come from addresses in that space, by adding values that are not addresses.
+//! A second register then holds the same address in that space. An address among the parameters of a
+//! kernel is one of global memory: the host has no other, and libnvvm assumes the same of pointers.
 
 use crate::hash::{HashMap, HashSet};
 
