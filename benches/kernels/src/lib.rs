@@ -62,6 +62,7 @@ pub mod solvers;
 pub mod sparse;
 pub mod stencil;
 pub mod stream;
+pub mod sundry;
 pub mod teams;
 pub mod tensor;
 pub mod threads;
