@@ -43,6 +43,7 @@ mod merge_calls;
 mod merge_loops;
 mod narrow_products;
 mod narrow_sums;
+mod pair_sin_cos;
 mod parameters;
 mod prune;
 mod reachable;
@@ -93,6 +94,7 @@ pub use merge_calls::merge_calls;
 pub use merge_loops::merge_loops;
 pub use narrow_products::narrow_products;
 pub use narrow_sums::narrow_sums;
+pub use pair_sin_cos::{pair_sin_cos, store_sin_cos};
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use read_constants::read_constants;
@@ -155,6 +157,16 @@ pub const PASSES: &[Pass] = &[
         name: "fold_null_tests",
         about: "folds comparisons of the addresses of statics with null",
         run: fold_null_tests,
+    },
+    Pass {
+        name: "pair_sin_cos",
+        about: "lets functions that store a sine and a cosine return both",
+        run: pair_sin_cos,
+    },
+    Pass {
+        name: "store_sin_cos",
+        about: "lets functions that return a sine and a cosine store both",
+        run: store_sin_cos,
     },
     Pass {
         name: "branch_on_orderings",

@@ -328,8 +328,10 @@ impl Compiler<'_> {
             passes::convergence(&mut module);
             passes::merge_calls(&mut module);
             passes::unite_latches(&mut module);
+            passes::pair_sin_cos(&mut module);
             let optimized = sess.time("nvvm_llvm", || {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
+                    passes::store_sin_cos(&mut optimized);
                     passes::dead_functions(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
                     passes::tabulate_cases(&mut optimized);
@@ -378,6 +380,7 @@ impl Compiler<'_> {
                 }
                 Err(error) => failure = Some(error),
             }
+            passes::store_sin_cos(&mut module);
         }
         if let Err(errors) = legalize::legalize(&mut module, &target) {
             for err in errors {

@@ -1,5 +1,5 @@
 ; Checked arithmetic of 8 bits is computed in 32 bits, and of 128 bits in halves. libnvvm has that of
-; 16, 32 and 64 bits.
+; 16, 32 and 64 bits, but emits long code for signed sums, and for signed products of 64 bits.
 ; RUN: opt --passes=legalize --sm=90 --dialect=llvm7
 
 define { i8, i1 } @sadd8(i8 %a, i8 %b) {
@@ -216,11 +216,133 @@ start:
 
 define { i64, i1 } @native(i64 %a, i64 %b) {
 start:
-  %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 %b)
+  %r = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %a, i64 %b)
   ret { i64, i1 } %r
 }
 ; CHECK-LABEL: define { i64, i1 } @native(i64 %a, i64 %b) {
 ; CHECK-NEXT: start:
-; CHECK-NEXT:   %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 %b)
+; CHECK-NEXT:   %r = call { i64, i1 } @llvm.umul.with.overflow.i64(i64 %a, i64 %b)
 ; CHECK-NEXT:   ret { i64, i1 } %r
 ; CHECK-NEXT: }
+
+define { i32, i1 } @smul32(i32 %a, i32 %b) {
+start:
+  %r = call { i32, i1 } @llvm.smul.with.overflow.i32(i32 %a, i32 %b)
+  ret { i32, i1 } %r
+}
+; CHECK-LABEL: define { i32, i1 } @smul32(i32 %a, i32 %b) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %r = call { i32, i1 } @llvm.smul.with.overflow.i32(i32 %a, i32 %b)
+; CHECK-NEXT:   ret { i32, i1 } %r
+; CHECK-NEXT: }
+
+define { i64, i1 } @smul64(i64 %a, i64 %b) {
+start:
+  %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 %b)
+  ret { i64, i1 } %r
+}
+; CHECK-LABEL: define { i64, i1 } @smul64(i64 %a, i64 %b) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = or i64 %a, %b
+; CHECK-NEXT:   %1 = icmp ult i64 %0, 4294967296
+; CHECK-NEXT:   br i1 %1, label %short_product, label %long_product
+; CHECK-NEXT: short_product:
+; CHECK-NEXT:   %2 = trunc i64 %a to i32
+; CHECK-NEXT:   %3 = zext i32 %2 to i64
+; CHECK-NEXT:   %4 = trunc i64 %b to i32
+; CHECK-NEXT:   %5 = zext i32 %4 to i64
+; CHECK-NEXT:   %6 = mul i64 %3, %5
+; CHECK-NEXT:   %7 = icmp slt i64 %6, 0
+; CHECK-NEXT:   br label %product
+; CHECK-NEXT: long_product:
+; CHECK-NEXT:   %8 = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 %b)
+; CHECK-NEXT:   %9 = extractvalue { i64, i1 } %8, 0
+; CHECK-NEXT:   %10 = extractvalue { i64, i1 } %8, 1
+; CHECK-NEXT:   br label %product
+; CHECK-NEXT: product:
+; CHECK-NEXT:   %11 = phi i64 [ %6, %short_product ], [ %9, %long_product ]
+; CHECK-NEXT:   %12 = phi i1 [ %7, %short_product ], [ %10, %long_product ]
+; CHECK-NEXT:   %13 = insertvalue { i64, i1 } undef, i64 %11, 0
+; CHECK-NEXT:   %r = insertvalue { i64, i1 } %13, i1 %12, 1
+; CHECK-NEXT:   ret { i64, i1 } %r
+; CHECK-NEXT: }
+
+define { i64, i1 } @smul64_by_ten(i64 %a) {
+start:
+  %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 10)
+  ret { i64, i1 } %r
+}
+; CHECK-LABEL: define { i64, i1 } @smul64_by_ten(i64 %a) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = mul i64 %a, 10
+; CHECK-NEXT:   %1 = sub i64 %a, -922337203685477580
+; CHECK-NEXT:   %2 = icmp ugt i64 %1, 1844674407370955160
+; CHECK-NEXT:   %3 = insertvalue { i64, i1 } undef, i64 %0, 0
+; CHECK-NEXT:   %r = insertvalue { i64, i1 } %3, i1 %2, 1
+; CHECK-NEXT:   ret { i64, i1 } %r
+; CHECK-NEXT: }
+
+define { i64, i1 } @smul64_by_minus_three(i64 %a) {
+start:
+  %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 %a, i64 -3)
+  ret { i64, i1 } %r
+}
+; CHECK-LABEL: define { i64, i1 } @smul64_by_minus_three(i64 %a) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = mul i64 %a, -3
+; CHECK-NEXT:   %1 = sub i64 %a, -3074457345618258602
+; CHECK-NEXT:   %2 = icmp ugt i64 %1, 6148914691236517204
+; CHECK-NEXT:   %3 = insertvalue { i64, i1 } undef, i64 %0, 0
+; CHECK-NEXT:   %r = insertvalue { i64, i1 } %3, i1 %2, 1
+; CHECK-NEXT:   ret { i64, i1 } %r
+; CHECK-NEXT: }
+
+define { i64, i1 } @negated(i64 %a) {
+start:
+  %r = call { i64, i1 } @llvm.smul.with.overflow.i64(i64 -1, i64 %a)
+  ret { i64, i1 } %r
+}
+; CHECK-LABEL: define { i64, i1 } @negated(i64 %a) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = mul i64 %a, -1
+; CHECK-NEXT:   %1 = sub i64 %a, -9223372036854775807
+; CHECK-NEXT:   %2 = icmp ugt i64 %1, -2
+; CHECK-NEXT:   %3 = insertvalue { i64, i1 } undef, i64 %0, 0
+; CHECK-NEXT:   %r = insertvalue { i64, i1 } %3, i1 %2, 1
+; CHECK-NEXT:   ret { i64, i1 } %r
+; CHECK-NEXT: }
+
+define { i64, i1 } @sadd64(i64 %a, i64 %b) {
+start:
+  %r = call { i64, i1 } @llvm.sadd.with.overflow.i64(i64 %a, i64 %b)
+  ret { i64, i1 } %r
+}
+; CHECK-LABEL: define { i64, i1 } @sadd64(i64 %a, i64 %b) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = add i64 %a, %b
+; CHECK-NEXT:   %1 = xor i64 %a, %0
+; CHECK-NEXT:   %2 = xor i64 %b, %0
+; CHECK-NEXT:   %3 = and i64 %1, %2
+; CHECK-NEXT:   %4 = icmp slt i64 %3, 0
+; CHECK-NEXT:   %5 = insertvalue { i64, i1 } undef, i64 %0, 0
+; CHECK-NEXT:   %r = insertvalue { i64, i1 } %5, i1 %4, 1
+; CHECK-NEXT:   ret { i64, i1 } %r
+; CHECK-NEXT: }
+
+define { i32, i1 } @ssub32(i32 %a, i32 %b) {
+start:
+  %r = call { i32, i1 } @llvm.ssub.with.overflow.i32(i32 %a, i32 %b)
+  ret { i32, i1 } %r
+}
+; CHECK-LABEL: define { i32, i1 } @ssub32(i32 %a, i32 %b) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = sub i32 %a, %b
+; CHECK-NEXT:   %1 = xor i32 %a, %0
+; CHECK-NEXT:   %2 = xor i32 %b, %a
+; CHECK-NEXT:   %3 = and i32 %1, %2
+; CHECK-NEXT:   %4 = icmp slt i32 %3, 0
+; CHECK-NEXT:   %5 = insertvalue { i32, i1 } undef, i32 %0, 0
+; CHECK-NEXT:   %r = insertvalue { i32, i1 } %5, i1 %4, 1
+; CHECK-NEXT:   ret { i32, i1 } %r
+; CHECK-NEXT: }
+

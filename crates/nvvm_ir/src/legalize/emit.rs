@@ -137,9 +137,20 @@ impl Rewriter<'_> {
     }
 
     pub fn call(&mut self, callee: Callee, ret: Type, args: &[Value]) -> Value {
+        let call = self.new_call(callee, ret, args);
+        self.emit(ret, call)
+    }
+
+    /// Calls an intrinsic, without legalizing the call.
+    pub fn call_unchanged(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
+        let call = self.new_call(Callee::Intrinsic(intrinsic), ret, args);
+        self.push(ret, call)
+    }
+
+    fn new_call(&mut self, callee: Callee, ret: Type, args: &[Value]) -> InstKind {
         let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
         let sig = self.module.types.func(ret, &params, false);
-        let call = Call {
+        InstKind::Call(Box::new(Call {
             callee,
             sig,
             args: args.to_vec(),
@@ -148,8 +159,7 @@ impl Rewriter<'_> {
             noreturn: false,
             convergent: false,
             musttail: false,
-        };
-        self.emit(ret, InstKind::Call(Box::new(call)))
+        }))
     }
 
     /// Calls a function by symbol, declaring it if necessary.

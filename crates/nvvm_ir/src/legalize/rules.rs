@@ -159,6 +159,7 @@ fn intrinsic_rule(
     let width = rw.bits(arg);
     if let Some(operation) = overflow::operation(intrinsic) {
         return match (width, vector) {
+            (32 | 64, false) => overflow::shorten_overflow(rw, ty, operation, args),
             (16 | 32 | 64, _) => None,
             (_, false) => Some(overflow::legalize_overflow(rw, ty, operation, args)),
             (_, true) => {

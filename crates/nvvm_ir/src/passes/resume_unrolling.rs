@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::pair_sin_cos::name_of_pair;
 use crate::flow::Flow;
 use crate::inst::{Callee, InstKind};
 use crate::module::Module;
@@ -63,8 +64,11 @@ pub fn resume_unrolling(module: &mut Module) {
 
 /// Returns the functions of libdevice of a module that libnvvm expands to many instructions.
 pub(crate) fn expanded(module: &Module) -> HashSet<Value> {
-    let named = |name: &&str| module.named(&format!("__nv_{name}"));
-    EXPANDED.iter().filter_map(named).collect()
+    let named = |name: &&str| {
+        let pair = module.named(&name_of_pair(name));
+        [module.named(&format!("__nv_{name}")), pair]
+    };
+    EXPANDED.iter().flat_map(named).flatten().collect()
 }
 
 /// Returns the latches of the loops that call one of [`expanded()`], each as the index of a block.

@@ -179,6 +179,67 @@ fn overflow() {
     suite.run();
 }
 
+/// Products of two numbers of 64 bits around 2³² and 2⁶³, and products with constants.
+#[test]
+fn signed_products() {
+    let mut suite = Suite::new("signed_products");
+    let ty = Ty::I(64);
+    let mut numbers = edges(64);
+    for around in [1 << 31, 3_037_000_500, 1 << 32] {
+        let near = [around - 1, around, around + 1];
+        numbers.extend(near.iter().map(|&it: &u64| u128::from(it)));
+        numbers.extend(near.iter().map(|it| u128::from(it.wrapping_neg())));
+    }
+    let multiply = |b: &mut Builder, x: Value, y: Value| {
+        let (ty, i1) = (b.module.ty(x), b.module.types.int(1));
+        let pair = b.module.types.structure(&[ty, i1], false);
+        let result = b.intrinsic(Intrinsic::SMulOverflow, pair, &[x, y]);
+        vec![b.extract_value(result, 0), b.extract_value(result, 1)]
+    };
+    let want = |x: u128, y: u128| {
+        let (low, over) = exact(BinOp::Mul, true, 64, x, y);
+        vec![Want::Bits(low), Want::Bits(over.into())]
+    };
+    suite.case(
+        "variables",
+        &[ty, ty],
+        &[ty, Ty::I(1)],
+        pairs(&numbers, &numbers),
+        move |b, args| multiply(b, args[0], args[1]),
+        |a| want(a[0], a[1]),
+    );
+    let factors = [0, 1, -1, 2, -2, 3, -3, 10, 1 << 32, i64::MAX, i64::MIN];
+    for (index, factor) in (0..).zip(factors.map(|factor| u128::from(factor as u64))) {
+        // The numbers at which products begin to overflow.
+        let factor_of = factor as i64;
+        let mut inputs = numbers.clone();
+        if !matches!(factor_of, 0 | -1) {
+            for bound in [i64::MAX / factor_of, i64::MIN / factor_of] {
+                let near = [bound.wrapping_sub(1), bound, bound.wrapping_add(1)];
+                inputs.extend(near.map(|it| u128::from(it as u64)));
+            }
+        }
+        for constant_first in [false, true] {
+            suite.case(
+                &format!("factor{index}_{constant_first}"),
+                &[ty],
+                &[ty, Ty::I(1)],
+                singles(&inputs),
+                move |b, args| {
+                    let ty = b.module.ty(args[0]);
+                    let constant = b.module.const_int(ty, factor);
+                    match constant_first {
+                        true => multiply(b, constant, args[0]),
+                        false => multiply(b, args[0], constant),
+                    }
+                },
+                |a| want(a[0], factor),
+            );
+        }
+    }
+    suite.run();
+}
+
 #[test]
 fn saturation() {
     use Intrinsic::*;
