@@ -305,7 +305,7 @@ impl CudaBuilder {
     }
 
     /// Compiles optimized modules of more than `instructions` instructions in parallel: libnvvm
-    /// splits the module after inlining. The default is 200,000. `None` turns this off.
+    /// splits the module after inlining. The default is 400,000. `None` turns this off.
     #[must_use]
     pub fn split_above(self, instructions: Option<usize>) -> Self {
         let limit = instructions.map_or_else(|| "off".to_owned(), |limit| limit.to_string());

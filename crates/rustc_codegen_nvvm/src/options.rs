@@ -184,7 +184,7 @@ const TABLE: &[Row] = &[
     Row {
         name: "split-above",
         value: "N|off",
-        default: "200000",
+        default: "400000",
         doc: "let libnvvm split optimized modules of more than N instructions, and compile the parts \
               in parallel",
         set: |options, value| options.split_above = value.parse().ok(),
@@ -620,7 +620,7 @@ mod tests {
             assert_eq!(options.share_slots, limit);
         }
         for (args, limit) in [
-            ("", Some(200_000)),
+            ("", Some(400_000)),
             ("--split-above=0", Some(0)),
             ("--split-above=off", None),
         ] {
