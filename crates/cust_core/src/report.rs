@@ -183,11 +183,12 @@ pub struct Site<'t> {
 pub fn site(table: &[u8], number: u32) -> Option<Site<'_>> {
     let start = (number as usize).checked_mul(SITE)?;
     let entry = table.get(start..start.checked_add(SITE)?)?;
-    let mut words = [0; SITE / size_of::<u32>()];
-    for (word, bytes) in words.iter_mut().zip(entry.chunks_exact(size_of::<u32>())) {
-        *word = u32::from_le_bytes(bytes.try_into().ok()?);
-    }
-    let [kind, line, column, file, file_len, message, message_len] = words;
+    let (words, _) = entry.as_chunks();
+    let &[kind, line, column, file, file_len, message, message_len] = words else {
+        return None;
+    };
+    let [kind, line, column, file, file_len, message, message_len] =
+        [kind, line, column, file, file_len, message, message_len].map(u32::from_le_bytes);
     let string = |at: u32, len: u32| {
         let end = (at as usize).checked_add(len as usize)?;
         table.get(at as usize..end)
