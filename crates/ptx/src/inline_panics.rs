@@ -11,8 +11,9 @@
 //! that report an index out of bounds, a plain message and the like. Panics with formatted messages
 //! remain calls.
 //!
-//! The copies are as short as possible, because they are a large part of small kernels: they contain
-//! only what the module needs of the report, and ptxas does not unroll their loops.
+//! The copies are as short as possible, because they are a large part of small kernels: most panics
+//! report a number ([`crate::number_panics`]). The others contain only what the module needs of the
+//! report, and ptxas does not unroll their loops.
 
 use crate::hash::{HashMap, HashSet};
 
