@@ -1,4 +1,13 @@
-//! Kernels in many styles.
+//! Kernels in many styles, half with a result per thread and half with cooperation: written by a
+//! programmer who knew the documentation of `cuda_std` and nothing of the compiler.
+
+// The kernels are as their author wrote them.
+#![allow(
+    clippy::chunks_exact_to_as_chunks,
+    clippy::manual_is_multiple_of,
+    clippy::manual_range_contains,
+    clippy::precedence
+)]
 
 use core::cmp::Ordering;
 use core::ops::{Add, Mul, Sub};

@@ -1,5 +1,12 @@
 //! Kernels in many styles.
 
+// The cases are as their author wrote them.
+#![allow(
+    clippy::chunks_exact_to_as_chunks,
+    clippy::manual_is_multiple_of,
+    clippy::needless_range_loop
+)]
+
 use super::Scale;
 use crate::case::{
     Args, Case, close, download, equal, near, random, same, samples, uniform, uniform_f32,
