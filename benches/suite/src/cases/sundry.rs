@@ -2,9 +2,11 @@
 
 // The cases are as their author wrote them.
 #![allow(
+    clippy::approx_constant,
     clippy::chunks_exact_to_as_chunks,
     clippy::manual_is_multiple_of,
-    clippy::needless_range_loop
+    clippy::needless_range_loop,
+    clippy::precedence
 )]
 
 use super::Scale;
