@@ -18,9 +18,10 @@
 //! ```
 //!
 //! On the device, each operation is one instruction if the architecture has it (all architectures
-//! for fp16; for bf16, fused multiply-add from 8.0 and addition from 9.0). Other operations are
-//! computed in `f32`; on the host, in wider floats. Results are rounded once, to nearest, so all
-//! implementations return the same bits, including those of NaN. Kernels can also use nightly
+//! for fp16, from 8.0 for bf16). Other operations are computed in `f32`; on the host, in wider floats.
+//! Results are rounded once, to nearest, so all implementations return the same bits, including those
+//! of NaN. As for `f32`, the device fuses a multiplication with the addition that uses its result,
+//! unless `CudaBuilder::fma_contraction(false)` turns that off. Kernels can also use nightly
 //! Rust's `f16`, which has the same layout: `F16::from_bits(x.to_bits())` is free.
 
 use core::cmp::Ordering;
@@ -617,7 +618,7 @@ half! {
     /// IEEE 754's binary16 (fp16): 5 exponent bits, 10 fraction bits.
     F16 F16x2 HALF,
     from_f32: "sm_75" cvt_rn_f16_f32, to_f32: cvt_f32_f16,
-    sums: "sm_75" [add_rn_f16 sub_rn_f16 mul_rn_f16 add_rn_f16x2 sub_rn_f16x2 mul_rn_f16x2],
+    sums: "sm_75" [add_f16 sub_f16 mul_f16 add_f16x2 sub_f16x2 mul_f16x2],
     fused: "sm_75" [fma_rn_f16 fma_rn_f16x2],
     extremes: "sm_80" [min_f16 max_f16 min_f16x2 max_f16x2],
     relu: [fma_rn_relu_f16 fma_rn_relu_f16x2],
@@ -627,7 +628,7 @@ half! {
     /// bfloat16 (bf16): 8 exponent bits, as many as `f32`, and 7 fraction bits.
     Bf16 Bf16x2 BRAIN,
     from_f32: "sm_80" cvt_rn_bf16_f32, to_f32: none,
-    sums: "sm_90" [add_rn_bf16 sub_rn_bf16 mul_rn_bf16 add_rn_bf16x2 sub_rn_bf16x2 mul_rn_bf16x2],
+    sums: "sm_80" [add_bf16 sub_bf16 mul_bf16 add_bf16x2 sub_bf16x2 mul_bf16x2],
     fused: "sm_80" [fma_rn_bf16 fma_rn_bf16x2],
     extremes: "sm_80" [min_bf16 max_bf16 min_bf16x2 max_bf16x2],
     relu: [fma_rn_relu_bf16 fma_rn_relu_bf16x2],

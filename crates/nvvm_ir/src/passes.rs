@@ -27,6 +27,7 @@ mod bound_searches;
 mod branch_on_orderings;
 mod call_directly;
 mod compute_elements;
+mod contract_halves;
 mod convergence;
 mod copy_tails;
 mod count_doublings;
@@ -78,6 +79,7 @@ pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
 pub use compute_elements::compute_elements;
+pub use contract_halves::{Halves, contract_halves};
 pub use convergence::convergence;
 pub use copy_tails::copy_tails;
 pub use count_doublings::count_doublings;
@@ -152,6 +154,28 @@ pub const PASSES: &[Pass] = &[
         name: "dead_globals",
         about: "removes statics that are unreachable from kernels and used statics",
         run: dead_globals,
+    },
+    Pass {
+        name: "contract_halves",
+        about: "fuses sums and products of 16-bit floats, for sm_90",
+        run: |module| {
+            let halves = Halves {
+                contract: true,
+                sm: 90,
+            };
+            contract_halves(module, halves);
+        },
+    },
+    Pass {
+        name: "contract_halves_separately",
+        about: "the same without fusing, for sm_80",
+        run: |module| {
+            let halves = Halves {
+                contract: false,
+                sm: 80,
+            };
+            contract_halves(module, halves);
+        },
     },
     Pass {
         name: "fold_null_tests",

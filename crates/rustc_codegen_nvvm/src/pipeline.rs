@@ -371,7 +371,7 @@ impl Compiler<'_> {
             });
             match optimized {
                 Ok(optimized) => {
-                    let module = finish_transform(sess, options, optimized, dumper)?;
+                    let module = self.finish_transform(optimized)?;
                     return Some(Transformed {
                         module,
                         dialect,
@@ -388,49 +388,50 @@ impl Compiler<'_> {
             }
             return None;
         }
-        let module = finish_transform(sess, options, module, dumper)?;
+        let module = self.finish_transform(module)?;
         Some(Transformed {
             module,
             dialect,
             failure,
         })
     }
-}
 
-/// Runs the passes on legalized code.
-fn finish_transform(
-    sess: &Session,
-    options: &Options,
-    mut module: Module,
-    dumper: &Dumper<'_>,
-) -> Option<Module> {
-    let optimizes = options::optimizes(sess);
-    bounded::apply_options(&mut module, options);
-    if optimizes {
-        passes::fold_null_tests(&mut module);
-        passes::bound_inlining(&mut module);
-    }
-    passes::convergence(&mut module);
-    if optimizes {
-        passes::separate_panics(&mut module);
-    }
-    if let Some(frame) = options.share_slots {
-        let sharing = match optimizes {
-            false => passes::SlotSharing::unoptimized(frame),
-            true => passes::SlotSharing::optimized(frame),
+    /// Runs the passes on legalized code.
+    fn finish_transform(&self, mut module: Module) -> Option<Module> {
+        let Compiler { sess, options, .. } = *self;
+        let optimizes = options::optimizes(sess);
+        bounded::apply_options(&mut module, options);
+        if optimizes {
+            passes::fold_null_tests(&mut module);
+            passes::bound_inlining(&mut module);
+        }
+        passes::convergence(&mut module);
+        let halves = passes::Halves {
+            contract: optimizes && options.fma,
+            sm: self.arch.number().into(),
         };
-        passes::share_slots(&mut module, sharing);
+        passes::contract_halves(&mut module, halves);
+        if optimizes {
+            passes::separate_panics(&mut module);
+        }
+        if let Some(frame) = options.share_slots {
+            let sharing = match optimizes {
+                false => passes::SlotSharing::unoptimized(frame),
+                true => passes::SlotSharing::optimized(frame),
+            };
+            passes::share_slots(&mut module, sharing);
+        }
+        if optimizes {
+            passes::unroll_divergent_loops(&mut module);
+            passes::load_elements(&mut module);
+            passes::align_accesses(&mut module);
+        }
+        self.dumper.dump("legalized.ll", || {
+            nvvm_ir::write_module(&module, Dialect::Modern)
+        });
+        check_legalized(sess, options, &module)?;
+        Some(module)
     }
-    if optimizes {
-        passes::unroll_divergent_loops(&mut module);
-        passes::load_elements(&mut module);
-        passes::align_accesses(&mut module);
-    }
-    dumper.dump("legalized.ll", || {
-        nvvm_ir::write_module(&module, Dialect::Modern)
-    });
-    check_legalized(sess, options, &module)?;
-    Some(module)
 }
 
 /// Runs the verifier on the lowered module.

@@ -10,6 +10,10 @@ cuda_std_macros::intrinsics! {
     // `f16` and pairs of them.
     for (TY, RUST) in [(f16, u16), (f16x2, u32)] {
         for OP in [add, sub, mul] {
+            /// Computes `<OP>`, rounding to nearest even. With the option `fma`, a product that only
+            /// one sum or difference uses is fused with it.
+            #[pure]
+            fn OP_TY(a: RUST, b: RUST) -> RUST = "<OP>.<TY> {ret}, {a}, {b};";
             for (MODE, M) in [("", ""), (ftz, ".ftz"), (sat, ".sat")] {
                 /// Computes `<OP>`.
                 #[pure]
@@ -52,6 +56,12 @@ cuda_std_macros::intrinsics! {
     // `bf16` and pairs of them.
     for (TY, RUST) in [(bf16, u16), (bf16x2, u32)] {
         for OP in [add, sub, mul] {
+            /// Computes `<OP>`, rounding to nearest even. With the option `fma`, a product that only
+            /// one sum or difference uses is fused with it. Before `sm_90`, it is computed by a fused
+            /// multiply-add, with the same result.
+            #[requires(sm_80)]
+            #[pure]
+            fn OP_TY(a: RUST, b: RUST) -> RUST = "<OP>.<TY> {ret}, {a}, {b};";
             /// Computes `<OP>`.
             #[requires(sm_90)]
             #[pure]
