@@ -370,9 +370,9 @@ macro_rules! half {
             }
         }
 
-        half!(@operator $ty Add add $sums $add);
-        half!(@operator $ty Sub sub $sums $sub);
-        half!(@operator $ty Mul mul $sums $mul);
+        half!(@operator $ty Add add $sums $add, |a, b| a.mul_add($ty::ONE, b));
+        half!(@operator $ty Sub sub $sums $sub, |a, b| b.mul_add(-$ty::ONE, a));
+        half!(@operator $ty Mul mul $sums $mul, |a, b| a.mul_add(b, -$ty::ZERO));
 
         impl Div for $ty {
             type Output = Self;
@@ -540,9 +540,9 @@ macro_rules! half {
             }
         }
 
-        half!(@pair $pair $ty Add add $sums $add2);
-        half!(@pair $pair $ty Sub sub $sums $sub2);
-        half!(@pair $pair $ty Mul mul $sums $mul2);
+        half!(@pair $pair $ty Add add $sums $add2, |a, b| a.mul_add(Self::splat($ty::ONE), b));
+        half!(@pair $pair $ty Sub sub $sums $sub2, |a, b| b.mul_add(-Self::splat($ty::ONE), a));
+        half!(@pair $pair $ty Mul mul $sums $mul2, |a, b| a.mul_add(b, Self::splat(-$ty::ZERO)));
 
         impl Neg for $pair {
             type Output = Self;
@@ -584,25 +584,30 @@ macro_rules! half {
         // SAFETY: all zero bits are the number 0.
         unsafe impl bytemuck::Zeroable for $pair {}
     };
-    (@operator $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
+    // `$fused` computes the same from a fused multiply-add, for architectures that have only that.
+    (@operator $ty:ident $trait:ident $name:ident $arch:literal $row:ident,
+     |$a:ident, $b:ident| $fused:expr) => {
         impl $trait for $ty {
             type Output = Self;
             // Computed in `f32`, which has more than twice the bits: rounding twice equals rounding
             // once.
             #[inline]
             fn $name(self, other: Self) -> Self {
-                half!(@if $arch, Self(raw::$row(self.0, other.0)),
-                    Self::from_f32($trait::$name(self.to_f32(), other.to_f32())))
+                let ($a, $b) = (self, other);
+                half!(@if $arch, Self(raw::$row($a.0, $b.0)), half!(@if "sm_80", $fused,
+                    Self::from_f32($trait::$name($a.to_f32(), $b.to_f32()))))
             }
         }
     };
-    (@pair $pair:ident $ty:ident $trait:ident $name:ident $arch:literal $row:ident) => {
+    (@pair $pair:ident $ty:ident $trait:ident $name:ident $arch:literal $row:ident,
+     |$a:ident, $b:ident| $fused:expr) => {
         impl $trait for $pair {
             type Output = Self;
             #[inline]
             fn $name(self, other: Self) -> Self {
-                half!(@if $arch, Self(raw::$row(self.0, other.0)),
-                    self.each(other, |a, b| $trait::$name(a, b)))
+                let ($a, $b) = (self, other);
+                half!(@if $arch, Self(raw::$row($a.0, $b.0)), half!(@if "sm_80", $fused,
+                    $a.each($b, |a, b| $trait::$name(a, b))))
             }
         }
     };
@@ -628,7 +633,7 @@ half! {
     /// bfloat16 (bf16): 8 exponent bits, as many as `f32`, and 7 fraction bits.
     Bf16 Bf16x2 BRAIN,
     from_f32: "sm_80" cvt_rn_bf16_f32, to_f32: none,
-    sums: "sm_80" [add_bf16 sub_bf16 mul_bf16 add_bf16x2 sub_bf16x2 mul_bf16x2],
+    sums: "sm_90" [add_bf16 sub_bf16 mul_bf16 add_bf16x2 sub_bf16x2 mul_bf16x2],
     fused: "sm_80" [fma_rn_bf16 fma_rn_bf16x2],
     extremes: "sm_80" [min_bf16 max_bf16 min_bf16x2 max_bf16x2],
     relu: [fma_rn_relu_bf16 fma_rn_relu_bf16x2],

@@ -79,7 +79,7 @@ pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
 pub use compute_elements::compute_elements;
-pub use contract_halves::{Halves, contract_halves};
+pub use contract_halves::contract_halves;
 pub use convergence::convergence;
 pub use copy_tails::copy_tails;
 pub use count_doublings::count_doublings;
@@ -157,25 +157,13 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "contract_halves",
-        about: "fuses sums and products of 16-bit floats, for sm_90",
-        run: |module| {
-            let halves = Halves {
-                contract: true,
-                sm: 90,
-            };
-            contract_halves(module, halves);
-        },
+        about: "fuses sums and products of 16-bit floats",
+        run: |module| contract_halves(module, true),
     },
     Pass {
         name: "contract_halves_separately",
-        about: "the same without fusing, for sm_80",
-        run: |module| {
-            let halves = Halves {
-                contract: false,
-                sm: 80,
-            };
-            contract_halves(module, halves);
-        },
+        about: "the same without fusing",
+        run: |module| contract_halves(module, false),
     },
     Pass {
         name: "fold_null_tests",

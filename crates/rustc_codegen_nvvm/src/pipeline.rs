@@ -406,11 +406,7 @@ impl Compiler<'_> {
             passes::bound_inlining(&mut module);
         }
         passes::convergence(&mut module);
-        let halves = passes::Halves {
-            contract: optimizes && options.fma,
-            sm: self.arch.number().into(),
-        };
-        passes::contract_halves(&mut module, halves);
+        passes::contract_halves(&mut module, optimizes && options.fma);
         if optimizes {
             passes::separate_panics(&mut module);
         }

@@ -59,10 +59,10 @@ define i32 @differences(i32 %a, i32 %b, i32 %c) {
 ; CHECK-NEXT: }
 ; SEPARATELY-LABEL: define i32 @differences(i32 %a, i32 %b, i32 %c) {
 ; SEPARATELY-NEXT: start:
-; SEPARATELY-NEXT:   %product = call i32 asm "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r"(i32 %a, i32 %b, i32 -2147450880) nounwind memory(none)
-; SEPARATELY-NEXT:   %less = call i32 asm "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r"(i32 %c, i32 -1082081408, i32 %product) nounwind memory(none)
-; SEPARATELY-NEXT:   %other = call i32 asm "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r"(i32 %a, i32 %less, i32 -2147450880) nounwind memory(none)
-; SEPARATELY-NEXT:   %difference = call i32 asm "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r"(i32 %other, i32 -1082081408, i32 %b) nounwind memory(none)
+; SEPARATELY-NEXT:   %product = call i32 asm "mul.rn.bf16x2 $0, $1, $2;", "=r,r,r"(i32 %a, i32 %b) nounwind memory(none)
+; SEPARATELY-NEXT:   %less = call i32 asm "sub.rn.bf16x2 $0, $1, $2;", "=r,r,r"(i32 %product, i32 %c) nounwind memory(none)
+; SEPARATELY-NEXT:   %other = call i32 asm "mul.rn.bf16x2 $0, $1, $2;", "=r,r,r"(i32 %a, i32 %less) nounwind memory(none)
+; SEPARATELY-NEXT:   %difference = call i32 asm "sub.rn.bf16x2 $0, $1, $2;", "=r,r,r"(i32 %b, i32 %other) nounwind memory(none)
 ; SEPARATELY-NEXT:   ret i32 %difference
 ; SEPARATELY-NEXT: }
 
@@ -82,9 +82,9 @@ define i16 @used(i16 %a, i16 %b, i16 %c) {
 ; CHECK-NEXT: }
 ; SEPARATELY-LABEL: define i16 @used(i16 %a, i16 %b, i16 %c) {
 ; SEPARATELY-NEXT: start:
-; SEPARATELY-NEXT:   %product = call i16 asm "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h"(i16 %a, i16 %b, i16 -32768) nounwind memory(none)
-; SEPARATELY-NEXT:   %sum = call i16 asm "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h"(i16 %product, i16 16256, i16 %c) nounwind memory(none)
-; SEPARATELY-NEXT:   %twice = call i16 asm "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h"(i16 %product, i16 -16512, i16 %sum) nounwind memory(none)
+; SEPARATELY-NEXT:   %product = call i16 asm "mul.rn.bf16 $0, $1, $2;", "=h,h,h"(i16 %a, i16 %b) nounwind memory(none)
+; SEPARATELY-NEXT:   %sum = call i16 asm "add.rn.bf16 $0, $1, $2;", "=h,h,h"(i16 %product, i16 %c) nounwind memory(none)
+; SEPARATELY-NEXT:   %twice = call i16 asm "sub.rn.bf16 $0, $1, $2;", "=h,h,h"(i16 %sum, i16 %product) nounwind memory(none)
 ; SEPARATELY-NEXT:   ret i16 %twice
 ; SEPARATELY-NEXT: }
 
@@ -168,7 +168,7 @@ define i32 @rounded(i32 %a, i32 %b, i32 %c) {
 ; SEPARATELY-NEXT:   %sum = call i32 asm "add.rn.f16x2 $0, $1, $2;", "=r,r,r"(i32 %product, i32 %c) nounwind memory(none)
 ; SEPARATELY-NEXT:   %integer = call i32 asm "add.u32 $0, $1, $2;", "=r,r,r"(i32 %sum, i32 %c)
 ; SEPARATELY-NEXT:   %effect = call i32 asm sideeffect "mul.f16x2 $0, $1, $2;", "=r,r,r"(i32 %integer, i32 %c)
-; SEPARATELY-NEXT:   %brain = call i32 asm "fma.rn.bf16x2 $0, $1, $2, $3;", "=r,r,r,r"(i32 %effect, i32 %c, i32 -2147450880) nounwind memory(none)
+; SEPARATELY-NEXT:   %brain = call i32 asm "mul.rn.bf16x2 $0, $1, $2;", "=r,r,r"(i32 %effect, i32 %c) nounwind memory(none)
 ; SEPARATELY-NEXT:   %mixed = call i32 asm "add.rn.f16x2 $0, $1, $2;", "=r,r,r"(i32 %brain, i32 %c) nounwind memory(none)
 ; SEPARATELY-NEXT:   ret i32 %mixed
 ; SEPARATELY-NEXT: }

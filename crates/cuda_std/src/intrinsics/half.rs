@@ -57,9 +57,8 @@ cuda_std_macros::intrinsics! {
     for (TY, RUST) in [(bf16, u16), (bf16x2, u32)] {
         for OP in [add, sub, mul] {
             /// Computes `<OP>`, rounding to nearest even. With the option `fma`, a product that only
-            /// one sum or difference uses is fused with it. Before `sm_90`, it is computed by a fused
-            /// multiply-add, with the same result.
-            #[requires(sm_80)]
+            /// one sum or difference uses is fused with it.
+            #[requires(sm_90)]
             #[pure]
             fn OP_TY(a: RUST, b: RUST) -> RUST = "<OP>.<TY> {ret}, {a}, {b};";
             /// Computes `<OP>`.
