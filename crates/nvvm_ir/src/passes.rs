@@ -26,6 +26,7 @@ mod bound_inlining;
 mod bound_searches;
 mod branch_on_orderings;
 mod call_directly;
+mod compare_indices;
 mod compute_elements;
 mod contract_halves;
 mod convergence;
@@ -78,6 +79,7 @@ pub use bound_inlining::bound_inlining;
 pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
+pub use compare_indices::compare_indices;
 pub use compute_elements::compute_elements;
 pub use contract_halves::contract_halves;
 pub use convergence::convergence;
@@ -264,6 +266,11 @@ pub const PASSES: &[Pass] = &[
         name: "read_constants",
         about: "replaces local copies of constants with the constants",
         run: read_constants,
+    },
+    Pass {
+        name: "compare_indices",
+        about: "compares indices instead of the addresses that tables have at them",
+        run: compare_indices,
     },
     Pass {
         name: "compute_elements",

@@ -349,6 +349,7 @@ impl Compiler<'_> {
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
                     passes::read_constants(&mut optimized);
+                    passes::compare_indices(&mut optimized);
                     passes::compute_elements(&mut optimized);
                     passes::dead_globals(&mut optimized);
                     passes::select_elements(&mut optimized);

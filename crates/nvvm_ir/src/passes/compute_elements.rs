@@ -14,7 +14,7 @@ use crate::value::{Const, Func, Value};
 /// The maximum size of an array in bytes.
 const BYTES: usize = 4096;
 
-const START: Place = Place {
+pub(super) const START: Place = Place {
     offset: 0,
     index: None,
 };
@@ -69,7 +69,7 @@ fn loads(module: &Module, func: Func) -> Vec<(Value, Value, Place)> {
 }
 
 /// Returns the array that an address points into, and the place in it.
-fn place(module: &Module, address: Value) -> Option<(Value, Place)> {
+pub(super) fn place(module: &Module, address: Value) -> Option<(Value, Place)> {
     let mut geps = Vec::new();
     let mut base = address;
     while let Some(&InstKind::Gep { base: from, .. }) = module.inst(base).map(|data| &data.kind) {
@@ -153,7 +153,7 @@ fn contents(
 
 /// Returns the local variables that an address may be the start of, with phis and selections of
 /// them, and their size.
-fn arrays(
+pub(super) fn arrays(
     module: &Module,
     users: &HashMap<Value, Vec<Value>>,
     array: Value,
