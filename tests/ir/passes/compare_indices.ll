@@ -371,7 +371,7 @@ define i1 @behind(i64 %i) {
 ; CHECK-NEXT:   store ptr addrspacecast (ptr addrspace(1) getelementptr inbounds (i8, ptr addrspace(1) @circle, i64 32) to ptr), ptr %a, align 8
 ; CHECK-NEXT:   %place = getelementptr inbounds ptr, ptr %table, i64 %i
 ; CHECK-NEXT:   %vtable = load ptr, ptr %place, align 8
-; CHECK-NEXT:   %is_square = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @circle to ptr)
+; CHECK-NEXT:   %is_square = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @square to ptr)
 ; CHECK-NEXT:   ret i1 %is_square
 ; CHECK-NEXT: }
 start:
@@ -381,6 +381,6 @@ start:
   store ptr addrspacecast (ptr addrspace(1) getelementptr (i8, ptr addrspace(1) @circle, i64 32) to ptr), ptr %a, align 8
   %place = getelementptr inbounds ptr, ptr %table, i64 %i
   %vtable = load ptr, ptr %place, align 8
-  %is_square = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @circle to ptr)
+  %is_square = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @square to ptr)
   ret i1 %is_square
 }
