@@ -694,6 +694,89 @@ fn sets_of_numbers_are_shifted() {
 }
 
 #[test]
+fn products_of_extended_integers_are_wide() {
+    let body = |a: &str, b: &str, product: &str| {
+        format!(
+            "
+        .reg .pred %p<5>;
+        .reg .b32 %r<9>;
+        .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.global.u32 %r1, [%rd1];
+        ld.global.u32 %r2, [%rd1+4];
+        ld.global.u64 %rd4, [%rd1+8];
+        {a}
+        {b}
+        setp.eq.s32 %p1, %r1, %r2;
+        @%p1 bra $end;
+        {product}
+        st.global.u64 [%rd1], %rd5;
+    $end:
+        ret;
+        "
+        )
+    };
+    let product = "mul.lo.s64 %rd5, %rd2, %rd3;";
+    let signed = "cvt.s64.s32 %rd2, %r1;";
+    for (a, b, product, expected) in [
+        (signed, "cvt.s64.s32 %rd3, %r2;", product, "mul.wide.s32"),
+        (
+            signed,
+            "ld.global.s16 %rd3, [%rd1+8];",
+            product,
+            "mul.wide.s32",
+        ),
+        (
+            signed,
+            "ld.global.u16 %rd3, [%rd1+8];",
+            product,
+            "mul.wide.s32",
+        ),
+        (signed, "shr.s64 %rd3, %rd4, 32;", product, "mul.wide.s32"),
+        (signed, "or.b64 %rd3, %rd2, -9;", product, "mul.wide.s32"),
+        (
+            signed,
+            "",
+            "mul.lo.s64 %rd5, %rd2, -2147483648;",
+            "mul.wide.s32",
+        ),
+        (
+            signed,
+            "",
+            "mad.lo.s64 %rd5, %rd2, %rd2, %rd4;",
+            "mad.wide.s32",
+        ),
+        (
+            "cvt.u64.u32 %rd2, %r1;",
+            "shr.u64 %rd3, %rd4, 32;",
+            product,
+            "mul.wide.u32",
+        ),
+        // Their lower halves do not determine these.
+        (signed, "cvt.u64.u32 %rd3, %r2;", product, "mul.lo.s64"),
+        (signed, "shr.s64 %rd3, %rd4, 31;", product, "mul.lo.s64"),
+        (signed, "shr.u64 %rd3, %rd4, 32;", product, "mul.lo.s64"),
+        (signed, "and.b64 %rd3, %rd2, %rd4;", product, "mul.lo.s64"),
+        (signed, "min.u64 %rd3, %rd2, %rd4;", product, "mul.lo.s64"),
+        (
+            signed,
+            "",
+            "mul.lo.s64 %rd5, %rd2, 2147483648;",
+            "mul.lo.s64",
+        ),
+        (
+            "cvt.u64.u32 %rd2, %r1;",
+            "min.s64 %rd3, %rd2, %rd4;",
+            product,
+            "mul.lo.s64",
+        ),
+    ] {
+        let text = optimized(&body(a, b, product));
+        assert!(text.contains(expected), "{a} {b} {product}\n{text}");
+    }
+}
+
+#[test]
 fn short_integers_are_shifted_in_32_bits() {
     let body = "
         .reg .b16 %rs<9>;

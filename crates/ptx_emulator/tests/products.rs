@@ -128,7 +128,13 @@ fn kernel(rng: &mut Rng) -> String {
                 "setp.ge.u64 %p0, {a}, %v{extent};\n@%p0 bra $end;\n"
             ));
         }
-        text.wide(&match rng.u32(..14) {
+        text.wide(&match rng.u32(..20) {
+            14 => format!("shr.s64 {a}, {}", rng.u32(30..34)),
+            15 => format!("shr.u64 {a}, {}", rng.u32(31..34)),
+            16 => format!("min.s64 {a}, {b}"),
+            17 => format!("and.b64 {a}, {b}"),
+            18 => format!("or.b64 {a}, {b}"),
+            19 => format!("mul.lo.s64 {a}, {}", rng.i64(-9..9)),
             0 => format!("add.s64 {a}, {b}"),
             1 => format!("add.s64 {a}, {}", rng.i64(-3..4)),
             2 => format!("mul.wide.u32 {x}, {y}"),
