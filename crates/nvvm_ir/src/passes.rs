@@ -69,6 +69,7 @@ mod unroll_array_loops;
 mod unroll_divergent_loops;
 mod use_conditions;
 mod widen_bytes;
+mod widen_counters;
 mod widen_differences;
 
 use crate::module::Module;
@@ -122,6 +123,7 @@ pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
 pub use use_conditions::use_conditions;
 pub use widen_bytes::widen_bytes;
+pub use widen_counters::widen_counters;
 pub use widen_differences::widen_differences;
 
 /// A pass over one module.
@@ -306,6 +308,11 @@ pub const PASSES: &[Pass] = &[
         name: "narrow_sums",
         about: "computes sums of loops in 32 bits if no more bits are used",
         run: narrow_sums,
+    },
+    Pass {
+        name: "widen_counters",
+        about: "counts in 64 bits in loops with one exit that compute addresses from the counter",
+        run: widen_counters,
     },
     Pass {
         name: "widen_differences",

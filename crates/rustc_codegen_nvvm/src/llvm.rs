@@ -61,7 +61,7 @@ functions! {
 }
 
 /// LLVM's command line. These options are not in the C API.
-const OPTIONS: [&CStr; 7] = [
+const OPTIONS: [&CStr; 8] = [
     c"rustc_codegen_nvvm",
     // A GPU thread has no vector arithmetic, and libnvvm vectorizes loads and stores.
     c"-vectorize-slp=false",
@@ -69,6 +69,9 @@ const OPTIONS: [&CStr; 7] = [
     // An array is in registers only if all loops over it are unrolled.
     c"-unroll-threshold=600",
     inlining::LLVM_RECURSIVE,
+    // LLVM asks the target whether 64-bit additions cost more than 32-bit ones, and here it has none.
+    // `nvvm_ir`'s `widen_counters` widens the counters of loops that libnvvm unrolls.
+    c"-indvars-widen-indvars=false",
     // LLVM 23.1 combines multiplications of `u128` into multiplications of `i256`, which libnvvm
     // does not support: `fmodf128` in tests/run.
     c"-opt-disable=aggressive-instcombine",

@@ -333,6 +333,7 @@ impl Compiler<'_> {
                 llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
                     passes::store_sin_cos(&mut optimized);
                     passes::dead_functions(&mut optimized);
+                    passes::widen_counters(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
                     passes::tabulate_cases(&mut optimized);
                     passes::select_cases(&mut optimized);

@@ -282,4 +282,40 @@ cases! {
             record.put(first_divisor(i + k));
         }
     }
+
+    fn control_short_counters(i, record) {
+        let values: [u16; 64] = core::array::from_fn(|k| mix(k as u64 + u64::from(i)) as u16);
+        let values = core::hint::black_box(&values[..]);
+        let at = |k: usize| values.get(k).map_or(0, |&value| u64::from(value));
+        let fold = |sum: u64, value: u64| mix(sum ^ value);
+        // Up and down, signed and unsigned, with neighbors, from the ends of the types.
+        let (from, to) = core::hint::black_box((i % 7, 40 + i % 19));
+        let mut sums = [0; 6];
+        for k in from..to {
+            sums[0] = fold(sums[0], at(k as usize) + at((k + 1) as usize));
+        }
+        for k in (from as i32..to as i32).rev() {
+            sums[1] = fold(sums[1], at(k as usize) + at((k - 1) as usize));
+        }
+        let near = core::hint::black_box(u32::MAX - i % 5);
+        for k in near..=u32::MAX {
+            sums[2] = fold(sums[2], at((u32::MAX - k) as usize) + at(k as usize));
+        }
+        let mut k = near;
+        for _ in 0..to {
+            sums[3] = fold(sums[3], at(k as usize) + u64::from(k));
+            k = k.wrapping_add(1);
+        }
+        let mut k = core::hint::black_box(i32::MAX - 3);
+        while k != i32::MIN + 3 {
+            sums[4] = fold(sums[4], at((k as u32 & 63) as usize) + k as u64);
+            k = k.wrapping_add(1);
+        }
+        let mut k = to as i32;
+        while k >= -(from as i32) {
+            sums[5] = fold(sums[5], at(k as usize) + at((k + from as i32) as usize));
+            k -= 3;
+        }
+        record.put(sums);
+    }
 }
