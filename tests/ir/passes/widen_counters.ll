@@ -370,6 +370,68 @@ exit:
 ; CHECK-NEXT:   ret void
 ; CHECK-NEXT: }
 
+; A loop of 50 instructions, which libnvvm does not unroll.
+define void @long(ptr %to, i32 %end) {
+entry:
+  br label %loop
+
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add nuw i32 %i, 1
+  %index = zext i32 %i to i64
+  %p = getelementptr inbounds [4 x i8], ptr %to, i64 %index
+; CHECK: getelementptr inbounds [4 x i8], ptr %to, i64 %index
+  store i32 0, ptr %p, align 4
+  store i32 1, ptr %p, align 4
+  store i32 2, ptr %p, align 4
+  store i32 3, ptr %p, align 4
+  store i32 4, ptr %p, align 4
+  store i32 5, ptr %p, align 4
+  store i32 6, ptr %p, align 4
+  store i32 7, ptr %p, align 4
+  store i32 8, ptr %p, align 4
+  store i32 9, ptr %p, align 4
+  store i32 10, ptr %p, align 4
+  store i32 11, ptr %p, align 4
+  store i32 12, ptr %p, align 4
+  store i32 13, ptr %p, align 4
+  store i32 14, ptr %p, align 4
+  store i32 15, ptr %p, align 4
+  store i32 16, ptr %p, align 4
+  store i32 17, ptr %p, align 4
+  store i32 18, ptr %p, align 4
+  store i32 19, ptr %p, align 4
+  store i32 20, ptr %p, align 4
+  store i32 21, ptr %p, align 4
+  store i32 22, ptr %p, align 4
+  store i32 23, ptr %p, align 4
+  store i32 24, ptr %p, align 4
+  store i32 25, ptr %p, align 4
+  store i32 26, ptr %p, align 4
+  store i32 27, ptr %p, align 4
+  store i32 28, ptr %p, align 4
+  store i32 29, ptr %p, align 4
+  store i32 30, ptr %p, align 4
+  store i32 31, ptr %p, align 4
+  store i32 32, ptr %p, align 4
+  store i32 33, ptr %p, align 4
+  store i32 34, ptr %p, align 4
+  store i32 35, ptr %p, align 4
+  store i32 36, ptr %p, align 4
+  store i32 37, ptr %p, align 4
+  store i32 38, ptr %p, align 4
+  store i32 39, ptr %p, align 4
+  store i32 40, ptr %p, align 4
+  store i32 41, ptr %p, align 4
+  store i32 42, ptr %p, align 4
+  store i32 43, ptr %p, align 4
+  %done = icmp eq i32 %next, %end
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret void
+}
+
 ; No address depends on it.
 define i64 @sum(i32 %end) {
 entry:

@@ -11,6 +11,9 @@ use crate::value::{Block, Const, Func, Value};
 /// The maximum number of operations from a counter to the address that it selects.
 const DEPTH: u32 = 3;
 
+/// The maximum number of instructions of a loop. libnvvm unrolls longer ones little or not at all.
+const LONGEST: usize = 48;
+
 /// Counts in 64 bits where an innermost loop with one exit computes addresses from a counter of 32
 /// bits.
 ///
@@ -18,9 +21,9 @@ const DEPTH: u32 = 3;
 /// counter of each copy and multiplies it by the size of an element. An address that grows by a
 /// constant takes one addition for all copies.
 ///
-/// LLVM would widen the counters of all loops, since it has no costs of the target. In loops with
-/// several exits, which libnvvm does not unroll, a counter of 64 bits costs two instructions per
-/// addition and per comparison, and two registers.
+/// LLVM would widen the counters of all loops, since it has no costs of the target. In long loops and
+/// in loops with several exits, which libnvvm does not unroll, a counter of 64 bits costs two
+/// instructions per addition and per comparison, and two registers, and so does each address.
 pub fn widen_counters(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -32,8 +35,15 @@ pub fn widen_counters(module: &mut Module) {
             let headers = loops.iter().map(|other| other.header);
             headers.filter(|header| each.body.contains(header)).count() == 1
         };
+        let is_short = |each: &&Loop| {
+            let sizes = each
+                .body
+                .iter()
+                .map(|&at| module.block(blocks[at]).insts.len());
+            sizes.sum::<usize>() <= LONGEST
+        };
         let known: Vec<(&Loop, Ends)> = (loops.iter())
-            .filter(is_innermost)
+            .filter(|each| is_innermost(each) && is_short(each))
             .filter_map(|each| Some((each, Ends::of(module, &blocks, &index, &flow, each)?)))
             .collect();
         if known.is_empty() {
