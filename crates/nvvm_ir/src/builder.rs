@@ -398,16 +398,7 @@ impl<'m> Builder<'m> {
 
     /// Calls a function or a function pointer with the signature `sig`.
     pub fn call(&mut self, sig: Type, callee: Value, args: &[Value]) -> Value {
-        self.call_with(Call {
-            callee: Callee::Value(callee),
-            sig,
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
-            noreturn: false,
-            convergent: false,
-            musttail: false,
-        })
+        self.call_with(Call::new(Callee::Value(callee), sig, args.to_vec()))
     }
 
     /// Appends a call with all its attributes.
@@ -439,34 +430,19 @@ impl<'m> Builder<'m> {
 
     /// Calls an intrinsic with these arguments and this result type.
     pub fn intrinsic(&mut self, intrinsic: Intrinsic, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
-        let sig = self.module.types.func(ret, &params, false);
+        let sig = self.module.signature(ret, args);
         self.call_with(Call {
-            callee: Callee::Intrinsic(intrinsic),
-            sig,
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
             noreturn: intrinsic == Intrinsic::Trap,
-            convergent: false,
-            musttail: false,
+            ..Call::new(Callee::Intrinsic(intrinsic), sig, args.to_vec())
         })
     }
 
     /// Appends inline PTX.
     pub fn asm(&mut self, asm: InlineAsm, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&a| self.module.ty(a)).collect();
-        let sig = self.module.types.func(ret, &params, false);
-        let convergent = asm.convergent;
+        let sig = self.module.signature(ret, args);
         self.call_with(Call {
-            callee: Callee::Asm(Box::new(asm)),
-            sig,
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
-            noreturn: false,
-            convergent,
-            musttail: false,
+            convergent: asm.convergent,
+            ..Call::new(Callee::Asm(Box::new(asm)), sig, args.to_vec())
         })
     }
 

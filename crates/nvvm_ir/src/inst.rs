@@ -208,6 +208,19 @@ pub struct InlineAsm {
     pub read_none: bool,
 }
 
+impl InlineAsm {
+    /// Creates inline PTX whose results depend on the arguments only.
+    pub fn pure(template: impl Into<String>, constraints: impl Into<String>) -> InlineAsm {
+        InlineAsm {
+            template: template.into(),
+            constraints: constraints.into(),
+            side_effects: false,
+            convergent: false,
+            read_none: true,
+        }
+    }
+}
+
 /// Attributes of a parameter, an argument or a result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct ParamAttrs {
@@ -700,6 +713,22 @@ pub struct Call {
     pub convergent: bool,
     /// `tail`/`musttail`.
     pub musttail: bool,
+}
+
+impl Call {
+    /// Creates a call without attributes.
+    pub fn new(callee: Callee, sig: Type, args: Vec<Value>) -> Call {
+        Call {
+            callee,
+            sig,
+            args,
+            arg_attrs: Vec::new(),
+            ret_attrs: ParamAttrs::default(),
+            noreturn: false,
+            convergent: false,
+            musttail: false,
+        }
+    }
 }
 
 impl InstKind {

@@ -195,6 +195,12 @@ impl Module {
         self.values[value.index()].ty
     }
 
+    /// Returns the signature of a call with a result of a type.
+    pub fn signature(&mut self, ret: Type, args: &[Value]) -> Type {
+        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
+        self.types.func(ret, &params, false)
+    }
+
     /// Returns the instruction that computes a value, if it is the result of one.
     pub fn inst(&self, value: Value) -> Option<&InstData> {
         match &self.value(value).kind {

@@ -975,16 +975,13 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
         }
         let noreturn = fn_abi.is_some_and(|abi| abi.ret.layout.is_uninhabited());
         self.ir(|b| {
+            // The pass `convergence` sets `convergent`, since it knows what the callee reaches.
             b.call_with(Call {
-                callee: Callee::Value(func),
-                sig,
-                args: all,
                 arg_attrs,
                 ret_attrs,
                 noreturn,
-                // The pass `convergence` sets this, since it knows what the callee reaches.
-                convergent: false,
                 musttail,
+                ..Call::new(Callee::Value(func), sig, all)
             })
         })
     }
@@ -1011,18 +1008,11 @@ impl<'a, 'tcx> Builder<'a, 'tcx> {
 
     fn call_intrinsic(&mut self, intrinsic: Intrinsic, args: &[Value], arg_attrs: Vec<ParamAttrs>) {
         self.ir(|b| {
-            let params: Vec<Type> = args.iter().map(|&a| b.module.ty(a)).collect();
             let void = b.module.types.void();
-            let sig = b.module.types.func(void, &params, false);
+            let sig = b.module.signature(void, args);
             b.call_with(Call {
-                callee: Callee::Intrinsic(intrinsic),
-                sig,
-                args: args.to_vec(),
                 arg_attrs,
-                ret_attrs: ParamAttrs::default(),
-                noreturn: false,
-                convergent: false,
-                musttail: false,
+                ..Call::new(Callee::Intrinsic(intrinsic), sig, args.to_vec())
             })
         });
     }

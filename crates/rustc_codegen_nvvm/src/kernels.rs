@@ -590,29 +590,20 @@ fn copy(b: &mut IrBuilder<'_>, to: Value, from: Value, size: u64, align: u64) {
     let void = b.module.types.void();
     let size = b.module.const_i64(size as i64);
     let volatile = b.module.const_bool(false);
-    let params: Vec<Type> = [to, from, size, volatile]
-        .iter()
-        .map(|&value| b.module.ty(value))
-        .collect();
-    let sig = b.module.types.func(void, &params, false);
+    let args = vec![to, from, size, volatile];
+    let sig = b.module.signature(void, &args);
     let aligned = ParamAttrs {
         align,
         ..ParamAttrs::default()
     };
     b.call_with(nvvm_ir::Call {
-        callee: nvvm_ir::Callee::Intrinsic(Intrinsic::Memcpy),
-        sig,
-        args: vec![to, from, size, volatile],
         arg_attrs: vec![
             aligned.clone(),
             aligned,
             ParamAttrs::default(),
             ParamAttrs::default(),
         ],
-        ret_attrs: ParamAttrs::default(),
-        noreturn: false,
-        convergent: false,
-        musttail: false,
+        ..nvvm_ir::Call::new(nvvm_ir::Callee::Intrinsic(Intrinsic::Memcpy), sig, args)
     });
 }
 

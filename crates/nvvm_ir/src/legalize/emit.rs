@@ -148,24 +148,13 @@ impl Rewriter<'_> {
     }
 
     fn new_call(&mut self, callee: Callee, ret: Type, args: &[Value]) -> InstKind {
-        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
-        let sig = self.module.types.func(ret, &params, false);
-        InstKind::Call(Box::new(Call {
-            callee,
-            sig,
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
-            noreturn: false,
-            convergent: false,
-            musttail: false,
-        }))
+        let sig = self.module.signature(ret, args);
+        InstKind::Call(Box::new(Call::new(callee, sig, args.to_vec())))
     }
 
     /// Calls a function by symbol, declaring it if necessary.
     pub fn call_named(&mut self, name: &str, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&arg| self.ty(arg)).collect();
-        let sig = self.module.types.func(ret, &params, false);
+        let sig = self.module.signature(ret, args);
         let callee = declared(self.module, name, sig);
         self.call(Callee::Value(callee), ret, args)
     }
@@ -201,11 +190,8 @@ impl Rewriter<'_> {
         args: &[Value],
     ) -> Value {
         let asm = InlineAsm {
-            template: template.to_owned(),
-            constraints: constraints.to_owned(),
-            side_effects: false,
-            convergent: false,
             read_none,
+            ..InlineAsm::pure(template, constraints)
         };
         self.call(Callee::Asm(Box::new(asm)), ret, args)
     }

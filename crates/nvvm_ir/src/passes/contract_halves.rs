@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::inst::{Call, Callee, InlineAsm, InstKind, ParamAttrs};
+use crate::inst::{Call, Callee, InlineAsm, InstKind};
 use crate::module::Module;
 use crate::value::{Block, Func, Value};
 
@@ -151,22 +151,11 @@ fn compute(module: &mut Module, name: &str, ty: &str, args: &[Value]) -> InstKin
     let value = module.ty(args[0]);
     let class = if ty.ends_with("x2") { "r" } else { "h" };
     let operands: Vec<String> = (1..=args.len()).map(|index| format!("${index}")).collect();
-    let asm = InlineAsm {
-        template: format!("{name}.{ty} $0, {};", operands.join(", ")),
-        constraints: format!("={class}{}", format!(",{class}").repeat(args.len())),
-        side_effects: false,
-        convergent: false,
-        read_none: true,
-    };
-    let params = vec![value; args.len()];
-    InstKind::Call(Box::new(Call {
-        callee: Callee::Asm(Box::new(asm)),
-        sig: module.types.func(value, &params, false),
-        args: args.to_vec(),
-        arg_attrs: Vec::new(),
-        ret_attrs: ParamAttrs::default(),
-        noreturn: false,
-        convergent: false,
-        musttail: false,
-    }))
+    let asm = InlineAsm::pure(
+        format!("{name}.{ty} $0, {};", operands.join(", ")),
+        format!("={class}{}", format!(",{class}").repeat(args.len())),
+    );
+    let sig = module.signature(value, args);
+    let callee = Callee::Asm(Box::new(asm));
+    InstKind::Call(Box::new(Call::new(callee, sig, args.to_vec())))
 }

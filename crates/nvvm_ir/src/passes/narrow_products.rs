@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::inst::{BinOp, Call, Callee, CastOp, Flags, InlineAsm, InstKind, ParamAttrs};
+use crate::inst::{BinOp, Call, Callee, CastOp, Flags, InlineAsm, InstKind};
 use crate::legalize::emit::declared;
 use crate::metadata::Di;
 use crate::module::Module;
@@ -369,13 +369,7 @@ impl Emit<'_> {
         if half == 32 {
             let long = self.module.types.int(64);
             let sign = if product.is_signed { "s" } else { "u" };
-            let asm = InlineAsm {
-                template: format!("mul.wide.{sign}32 $0, $1, $2;"),
-                constraints: "=l,r,r".to_owned(),
-                side_effects: false,
-                convergent: false,
-                read_none: true,
-            };
+            let asm = InlineAsm::pure(format!("mul.wide.{sign}32 $0, $1, $2;"), "=l,r,r");
             let wide = self.call(Callee::Asm(Box::new(asm)), long, &[lhs, rhs]);
             let by = self.module.const_int(long, from.into());
             let value = self.bin(BinOp::LShr, wide, by);
@@ -434,17 +428,8 @@ impl Emit<'_> {
     }
 
     fn call(&mut self, callee: Callee, ret: Type, args: &[Value]) -> Value {
-        let params: Vec<Type> = args.iter().map(|&arg| self.module.ty(arg)).collect();
-        let call = Call {
-            callee,
-            sig: self.module.types.func(ret, &params, false),
-            args: args.to_vec(),
-            arg_attrs: Vec::new(),
-            ret_attrs: ParamAttrs::default(),
-            noreturn: false,
-            convergent: false,
-            musttail: false,
-        };
+        let sig = self.module.signature(ret, args);
+        let call = Call::new(callee, sig, args.to_vec());
         self.push(ret, InstKind::Call(Box::new(call)))
     }
 

@@ -114,16 +114,7 @@ impl Place {
                 data.value
             }
         };
-        let call = Call {
-            callee: Callee::Value(callee),
-            sig,
-            args,
-            arg_attrs: Vec::new(),
-            ret_attrs: Default::default(),
-            noreturn: false,
-            convergent: false,
-            musttail: false,
-        };
+        let call = Call::new(Callee::Value(callee), sig, args);
         Some(self.push(module, result, InstKind::Call(Box::new(call))))
     }
 

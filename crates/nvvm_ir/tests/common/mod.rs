@@ -306,14 +306,8 @@ pub fn sample(debug: bool) -> Module {
     );
     let t = b.call(tid_sig, tid, &[]);
     b.call_with(Call {
-        callee: Callee::Value(barrier),
-        sig: barrier_sig,
-        args: vec![],
-        arg_attrs: vec![],
-        ret_attrs: ParamAttrs::default(),
-        noreturn: false,
         convergent: true,
-        musttail: false,
+        ..Call::new(Callee::Value(barrier), barrier_sig, vec![])
     });
     let direct = b.call(callee_sig, func_addr, &[copy, t]);
     let pointer = b.load(
