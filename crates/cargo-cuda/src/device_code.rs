@@ -134,7 +134,7 @@ fn describe_ptx(text: &str) -> Result<Description> {
                 if function.entry
                     && function.body.is_some()
                     && !function.name.starts_with(INTERNAL)
-                    && ptx::kernel_of_ordinary(function.name).is_none() =>
+                    && ptx::kernel_of_entry(function.name).is_none() =>
             {
                 let (shared, dynamic_shared) = survey.shared_memory(function);
                 let signature = signatures.get(function.name);
@@ -362,7 +362,7 @@ fn describe_cubin(bytes: &[u8]) -> Result<Description> {
             continue;
         };
         const ENTRY: u8 = 0x10;
-        if name.starts_with(INTERNAL) || ptx::kernel_of_ordinary(name).is_some() {
+        if name.starts_with(INTERNAL) || ptx::kernel_of_entry(name).is_some() {
             continue;
         }
         if symbol.kind() == object::SymbolKind::Text && st_other & ENTRY != 0 {

@@ -8,7 +8,7 @@ use crate::options::{self, Argument, Selection};
 use crate::source::{self, Colors, Sources};
 use crate::{ptxas, tools};
 use anyhow::{Context, Result, bail};
-use ptx::{Function, Item, Module, Survey};
+use ptx::{Function, Item, Launches, Module, Survey};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -129,9 +129,10 @@ pub fn inspect(session: &Session, arguments: Vec<OsString>) -> Result<ExitCode> 
     let survey = ptx::Survey::new(module);
     let mut sources = Sources::new(directories(session, project.as_ref()));
     for function in survey.entries(found.symbol) {
-        let kind = match function.name == found.symbol {
-            true => "",
-            false => " (ordinary launches)",
+        let kind = match ptx::kernel_of_entry(function.name) {
+            None => "",
+            Some((_, Launches::Ordinary)) => " (ordinary launches)",
+            Some((_, Launches::Strided)) => " (strided launches)",
         };
         let found = Found {
             symbol: function.name,
@@ -266,7 +267,7 @@ fn functions<'a>(modules: &[Module<'a>]) -> Vec<Found<'a>> {
         for item in &parsed.items {
             if let Item::Function(function) = item
                 && function.body.is_some()
-                && ptx::kernel_of_ordinary(function.name).is_none()
+                && ptx::kernel_of_entry(function.name).is_none()
             {
                 all.push(Found {
                     symbol: function.name,

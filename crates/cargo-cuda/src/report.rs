@@ -303,7 +303,7 @@ fn examine<'a>(
 /// The path of a function. Both entries of a kernel have the kernel's.
 fn name_of(function: &Function<'_>) -> String {
     let name = function.name;
-    demangle(ptx::kernel_of_ordinary(name).unwrap_or(name))
+    demangle(ptx::kernel_of_entry(name).map_or(name, |(kernel, _)| kernel))
 }
 
 /// Whether a function that a kernel reaches can take time: not what only reports a panic.

@@ -282,9 +282,9 @@ impl CudaBuilder {
     }
 
     /// Sets whether kernels have a second entry for ordinary launches, in which lengths are below
-    /// 2³⁰ and the grid has a thread per element (on by default). `cust` launches it where the
-    /// launch permits. Off, kernels have one entry, which tests for such launches itself: this is
-    /// faster if another library launches them.
+    /// 2³⁰ and the grid has a thread per element, and a third one for launches with fewer threads (on by
+    /// default). `cust` launches them where the launch permits. Off, kernels have one entry, which
+    /// tests for ordinary launches itself: this is faster if another library launches them.
     #[must_use]
     pub fn ordinary_entries(self, on: bool) -> Self {
         self.backend_option(crate::flags::ORDINARY_ENTRIES, on_off(on))

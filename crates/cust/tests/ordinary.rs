@@ -1,5 +1,6 @@
 //! Which entry of a kernel `cust` launches: the one for ordinary launches exactly if its condition
-//! holds, also for launches that differ from the last one.
+//! holds, otherwise the one for strided launches exactly if its condition holds, also for launches
+//! that differ from the last one.
 
 mod common;
 
@@ -25,9 +26,16 @@ const fn step(kind: u64, width: u64, [a, b]: [u64; 2]) -> u64 {
     kind | width << 8 | a << 16 | b << 32
 }
 
-/// Returns a module with a kernel whose general entry writes 1, and the other one 2.
-fn module() -> Module {
-    let words: Vec<String> = (CONDITION.iter())
+/// The steps of the condition `n < 1000`.
+const STRIDED: [[u64; 2]; 3] = [
+    [step(0, 64, [1, 0]), u64::MAX],
+    [step(2, 64, [0, 0]), 1000],
+    [step(22, 64, [0, 1]), u64::MAX],
+];
+
+/// Returns the variable with a condition.
+fn variable(name: &str, steps: &[[u64; 2]]) -> String {
+    let words: Vec<String> = (steps.iter())
         .flat_map(|&[step, constant]| {
             [step]
                 .into_iter()
@@ -35,6 +43,16 @@ fn module() -> Module {
         })
         .map(|word| word.to_string())
         .collect();
+    format!(
+        ".visible .global .align 8 .u64 {name}[{}] = {{{}}};",
+        words.len(),
+        words.join(", ")
+    )
+}
+
+/// Returns a module with a kernel whose general entry writes 1, the one for ordinary launches 2, and
+/// the one for strided launches 3.
+fn module() -> Module {
     let entry = |name: &str, result: u32| {
         format!(
             "
@@ -50,18 +68,18 @@ fn module() -> Module {
     };
     let text = format!(
         ".version 7.0\n.target sm_70\n.address_size 64\n
-        .visible .global .align 8 .u64 __cuda_std_ordinary_of_choose[{}] = {{{}}};
-        {}{}",
-        words.len(),
-        words.join(", "),
+        {}{}{}{}{}",
+        variable("__cuda_std_ordinary_of_choose", &CONDITION),
+        variable("__cuda_std_strided_of_choose", &STRIDED),
         entry("choose", 1),
         entry("choose$ordinary", 2),
+        entry("choose$strided", 3),
     );
     Module::from_ptx(text, &[]).unwrap()
 }
 
-/// Launches the kernel, and returns whether its entry for ordinary launches ran.
-fn is_ordinary(kernel: &Function<'_>, stream: &Stream, blocks: u32, n: u64) -> bool {
+/// Launches the kernel, and returns what its entry writes.
+fn entry(kernel: &Function<'_>, stream: &Stream, blocks: u32, n: u64) -> u32 {
     let to = DeviceBox::new(&0u32).unwrap();
     // SAFETY: the arguments have the types of the kernel's parameters.
     unsafe {
@@ -70,10 +88,15 @@ fn is_ordinary(kernel: &Function<'_>, stream: &Stream, blocks: u32, n: u64) -> b
     stream.synchronize().unwrap();
     let mut result = 0;
     to.copy_to(&mut result).unwrap();
-    match result {
-        1 => false,
-        2 => true,
-        other => panic!("an entry wrote {other}"),
+    result
+}
+
+/// Returns what the entry for a launch writes.
+fn expected(blocks: u32, n: u64) -> u32 {
+    match n {
+        ..100 if blocks <= 4 => 2,
+        ..1000 => 3,
+        _ => 1,
     }
 }
 
@@ -92,15 +115,17 @@ fn each_launch_has_the_entry_for_its_sizes() {
         (5, 99),
         (5, 99),
         (4, 99),
+        (4, 999),
+        (4, 1000),
+        (5, 999),
         (4, u64::MAX),
         (4, 1 << 32),
         (5, 100),
         (1, 0),
     ];
     for (blocks, n) in launches {
-        let expected = n < 100 && blocks <= 4;
-        let found = is_ordinary(&kernel, &stream, blocks, n);
-        assert_eq!(found, expected, "{blocks} blocks, n = {n}");
+        let found = entry(&kernel, &stream, blocks, n);
+        assert_eq!(found, expected(blocks, n), "{blocks} blocks, n = {n}");
     }
 }
 
@@ -117,8 +142,7 @@ fn threads_share_a_kernel() {
                 let stream = common::stream();
                 for i in 0..50 {
                     let (blocks, n) = (1 + (i + thread) % 8, 95 + u64::from(i * thread % 10));
-                    let expected = n < 100 && blocks <= 4;
-                    assert_eq!(is_ordinary(kernel, &stream, blocks, n), expected);
+                    assert_eq!(entry(kernel, &stream, blocks, n), expected(blocks, n));
                 }
             });
         }
@@ -144,7 +168,7 @@ fn explanations(value: &str) -> Vec<String> {
 #[test]
 fn the_first_launch_of_a_general_entry_is_explained() {
     let expected = [
-        "note: a launch of `choose` runs the kernel's general entry",
+        "note: a launch of `choose` runs the kernel's entry for strided launches",
         "  unmet: param_1 < 100 (param_1 is 100)",
     ];
     assert_eq!(explanations("1"), expected);

@@ -1,23 +1,60 @@
-//! The condition under which a launch may use a kernel's second entry.
+//! The condition under which a launch may use another entry of a kernel than the general one.
 //!
-//! A kernel `NAME` with two entries has a variable `__cuda_std_ordinary_of_NAME` with an encoded
-//! [`Condition`]. The host evaluates it for each launch, and launches `NAME$ordinary` if it holds.
+//! A kernel `NAME` with an entry `NAME$ordinary` has a variable `__cuda_std_ordinary_of_NAME` with an
+//! encoded [`Condition`], and one with an entry `NAME$strided` a variable
+//! `__cuda_std_strided_of_NAME`. The host evaluates them for each launch in the order of
+//! [`Launches::ALL`], and launches the entry of the first one that holds, otherwise `NAME`.
 
 use std::fmt;
 
 use crate::hash::HashMap;
 use crate::{Base, Function, Instruction, Operand, Statement};
 
-/// The suffix of the name of an entry for ordinary launches, after the kernel's name.
-pub const ORDINARY_SUFFIX: &str = "$ordinary";
-
-/// Returns the name of the kernel that a function is an entry for ordinary launches of.
-pub fn kernel_of_ordinary(entry: &str) -> Option<&str> {
-    entry.strip_suffix(ORDINARY_SUFFIX)
+/// The launches for which a kernel may have an entry beside the general one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Launches {
+    /// Launches with a thread for each element.
+    Ordinary,
+    /// Launches with fewer threads, whose grid-stride loops have several iterations.
+    Strided,
 }
 
-/// The prefix of the name of the variable with a kernel's condition, before the kernel's name.
-pub const CONDITION_PREFIX: &str = "__cuda_std_ordinary_of_";
+impl Launches {
+    /// All launches, in the order in which the host tests the conditions.
+    pub const ALL: [Launches; 2] = [Launches::Ordinary, Launches::Strided];
+
+    /// Returns the name of a kernel's entry for these launches.
+    pub fn entry_of(self, kernel: &str) -> String {
+        format!("{kernel}{}", self.suffix())
+    }
+
+    /// Returns the name of the variable with the condition for the entry of a kernel.
+    pub fn condition_of(self, kernel: &str) -> String {
+        format!("{}{kernel}", self.condition_prefix())
+    }
+
+    /// Returns the prefix of [`condition_of()`](Self::condition_of).
+    pub const fn condition_prefix(self) -> &'static str {
+        match self {
+            Launches::Ordinary => "__cuda_std_ordinary_of_",
+            Launches::Strided => "__cuda_std_strided_of_",
+        }
+    }
+
+    /// Returns the suffix of [`entry_of()`](Self::entry_of).
+    const fn suffix(self) -> &'static str {
+        match self {
+            Launches::Ordinary => "$ordinary",
+            Launches::Strided => "$strided",
+        }
+    }
+}
+
+/// Returns the name of the kernel and the launches that an entry is for, if it is not the general
+/// entry of the kernel.
+pub fn kernel_of_entry(entry: &str) -> Option<(&str, Launches)> {
+    (Launches::ALL.into_iter()).find_map(|it| Some((entry.strip_suffix(it.suffix())?, it)))
+}
 
 /// The special registers that conditions may read: the sizes of the block and of the grid.
 pub(crate) const SIZES: [&str; 6] = [
@@ -161,8 +198,8 @@ fn number(value: u64) -> String {
     }
 }
 
-/// The condition under which a launch may use a kernel's second entry: a function of the parameters
-/// and of the sizes of the launch.
+/// The condition under which a launch may use another entry than the general one: a function of the
+/// parameters and of the sizes of the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Each step has a value; that of the last one is 1 if the condition holds.
@@ -170,8 +207,8 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// Decodes the bytes of a variable `__cuda_std_ordinary_of_NAME` of a kernel whose parameters
-    /// have these sizes in bytes. Returns `None` if they are not a condition of such a kernel.
+    /// Decodes the bytes of a variable `__cuda_std_ordinary_of_NAME` or `__cuda_std_strided_of_NAME` of
+    /// a kernel whose parameters have these sizes in bytes. Returns `None` if they are not a condition of such a kernel.
     pub fn decode(bytes: &[u8], parameters: &[usize]) -> Option<Condition> {
         let mut steps = Vec::new();
         let mut rest = bytes;

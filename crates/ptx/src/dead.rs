@@ -4,7 +4,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use crate::condition::CONDITION_PREFIX;
+use crate::condition::Launches;
 use crate::number_panics::TABLE;
 use crate::stack::RECORD_PREFIX;
 use crate::{
@@ -143,7 +143,8 @@ fn reachable<'a>(module: &Module<'a>, keep: &[&str]) -> HashSet<&'a str> {
     }
     // No code refers to the variables that describe kernels to the host.
     for kernel in pending.clone() {
-        for prefix in [RECORD_PREFIX, CONDITION_PREFIX] {
+        let conditions = Launches::ALL.map(Launches::condition_prefix);
+        for prefix in [RECORD_PREFIX].into_iter().chain(conditions) {
             let described = items.get_key_value(&*format!("{prefix}{kernel}"));
             pending.extend(described.map(|(name, _)| *name));
         }

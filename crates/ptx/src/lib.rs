@@ -49,9 +49,7 @@ mod write;
 use crate::hash::HashMap;
 pub use ast::*;
 pub use bfi_workaround::replace_bfi;
-pub use condition::{
-    CONDITION_PREFIX, Condition, LaunchSizes, ORDINARY_SUFFIX, kernel_of_ordinary,
-};
+pub use condition::{Condition, LaunchSizes, Launches, kernel_of_entry};
 pub use dead::{Removed, keep_entries, remove_dead, without_kernels};
 pub use frames::frames;
 
@@ -131,8 +129,9 @@ pub struct Kernels<'s> {
     /// The names of the kernels whose registers must not be spilled, not even in code that rarely
     /// runs.
     pub without_spills: &'s [&'s str],
-    /// Whether a kernel's body for ordinary launches becomes an entry of its own, which the host
-    /// launches if a [`Condition`] holds. Otherwise the kernel tests the condition.
+    /// Whether a kernel's bodies for ordinary and for strided launches become entries of their own,
+    /// which the host launches if a [`Condition`] holds. Otherwise the kernel tests the condition of
+    /// the one for ordinary launches.
     pub ordinary_entries: bool,
 }
 

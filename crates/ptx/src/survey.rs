@@ -3,7 +3,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use crate::condition::ORDINARY_SUFFIX;
+use crate::condition::Launches;
 use crate::dead::{visit_function, visit_operand, visit_variable};
 use crate::promote_arrays::PREFIX;
 use crate::{
@@ -76,11 +76,12 @@ impl<'m, 'a> Survey<'m, 'a> {
         self.functions.get(name).copied()
     }
 
-    /// Returns the entries of a kernel: the one for ordinary launches first, if there is one.
+    /// Returns the entries of a kernel: those for ordinary and for strided launches first, if the
+    /// kernel has them.
     pub fn entries(&self, kernel: &str) -> Vec<&'m Function<'a>> {
-        let ordinary = format!("{kernel}{ORDINARY_SUFFIX}");
-        let names = [ordinary.as_str(), kernel].into_iter();
-        names.filter_map(|name| self.function(name)).collect()
+        let others = Launches::ALL.into_iter().map(|it| it.entry_of(kernel));
+        let names = others.chain([kernel.to_owned()]);
+        names.filter_map(|name| self.function(&name)).collect()
     }
 
     /// Returns a variable by its symbol.

@@ -53,15 +53,28 @@ fn entry_for_ordinary_launches(text: &str, kernels: ptx::Kernels<'_>) -> String 
 
 /// The same, and the condition for it.
 fn entry_with_condition(text: &str, kernels: ptx::Kernels<'_>) -> (String, ptx::Condition) {
+    entry_for(text, kernels, ptx::Launches::Ordinary).unwrap()
+}
+
+/// Returns the entry of a kernel for some launches after the passes for speed, and the condition for
+/// it.
+fn entry_for(
+    text: &str,
+    kernels: ptx::Kernels<'_>,
+    launches: ptx::Launches,
+) -> Option<(String, ptx::Condition)> {
     let options = stack::Options::default();
-    let finished = ptx::finish(text, &[], Purpose::Speed(kernels), &options).unwrap();
-    let start = finished.text.find(".entry k$ordinary").unwrap();
-    let variable = format!("{}k[", ptx::CONDITION_PREFIX);
-    let variable = &finished.text[finished.text.find(&variable).unwrap()..];
+    let text = ptx::finish(text, &[], Purpose::Speed(kernels), &options)
+        .unwrap()
+        .text;
+    let entry = &text[text.find(&format!(".entry {}(", launches.entry_of("k")))?..];
+    let entry = &entry[..entry.find("\n}").unwrap()];
+    let variable = format!("{}[", launches.condition_of("k"));
+    let variable = &text[text.find(&variable).unwrap()..];
     let bytes = &variable[variable.find('{').unwrap() + 1..variable.find('}').unwrap()];
     let bytes: Vec<u8> = (bytes.split(',').map(|byte| byte.trim().parse().unwrap())).collect();
     let condition = ptx::Condition::decode(&bytes, &[8; 8]).unwrap();
-    (finished.text[start..].to_owned(), condition)
+    Some((entry.to_owned(), condition))
 }
 
 /// Returns the lines from the one that contains `from` to the one that contains `to`.
@@ -6069,4 +6082,115 @@ fn loads_behind_nested_conditions_are_predicated() {
     assert!(branches("", "ld.volatile.global.u32 %r2, [%rd3];", other) > 0);
     assert!(branches("", "rem.u32 %r1, %r1, %r5;", other) > 0);
     assert!(branches("ld.volatile.global.u32 %r2, [%rd3];", "", other) > 0);
+}
+
+/// Returns a kernel that counts elements in shared memory in a grid-stride loop, or that reads one
+/// element if `is_loop` is not set.
+fn histogram(is_loop: bool) -> String {
+    let next = match is_loop {
+        true => "@%p2 bra $loop;",
+        false => "",
+    };
+    format!(
+        "{PANIC}
+        .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1) .reqntid 256, 1, 1 {{
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %from, %count, %x, %i, %next, %step, %d<9>;
+            .shared .align 4 .b8 bins[1024];
+            ld.param.u64 %from, [k_param_0];
+            ld.param.u64 %count, [k_param_1];
+            mov.u32 %r1, %ctaid.x;
+            mul.wide.u32 %d0, %r1, 256;
+            mov.u32 %r2, %tid.x;
+            cvt.u64.u32 %d1, %r2;
+            or.b64 %x, %d0, %d1;
+            mov.u32 %r3, %nctaid.x;
+            mul.wide.u32 %step, %r3, 256;
+            bar.sync 0;
+            setp.ge.u64 %p1, %x, %count;
+            @%p1 bra $end;
+            mov.u64 %i, %x;
+        $loop:
+            shl.b64 %d2, %i, 2;
+            add.s64 %d3, %from, %d2;
+            ld.global.u32 %r4, [%d3];
+            add.s64 %d7, %i, 1;
+            setp.lt.u64 %p3, %d7, %count;
+            add.s64 %d8, %i, 2;
+            setp.lt.u64 %p4, %d8, %count;
+            selp.b32 %r6, 1, 0, %p3;
+            selp.b32 %r7, 2, 0, %p4;
+            add.s32 %r6, %r6, %r7;
+            xor.b32 %r5, %r4, %r6;
+            and.b32 %r5, %r5, 255;
+            mul.wide.u32 %d4, %r5, 4;
+            mov.u64 %d5, bins;
+            add.s64 %d6, %d5, %d4;
+            red.shared.add.u32 [%d6], 1;
+            add.s64 %next, %i, %step;
+            setp.lt.u64 %p2, %next, %count;
+            mov.u64 %i, %next;
+            {next}
+        $end:
+            bar.sync 0;
+            ret;
+        }}"
+    )
+}
+
+#[test]
+fn launches_with_few_threads_have_an_entry() {
+    let slices = [Slice {
+        kernel: "k".to_owned(),
+        pointer: 0,
+        length: 1,
+        element: 4,
+    }];
+    let kernels = ptx::Kernels {
+        slices: &slices,
+        ordinary_entries: true,
+        ..ptx::Kernels::default()
+    };
+    let entry = |launches| entry_for(&histogram(true), kernels, launches).unwrap();
+    let (ordinary, of_ordinary) = entry(ptx::Launches::Ordinary);
+    let (strided, of_strided) = entry(ptx::Launches::Strided);
+    // The loop stays, with a counter of 32 bits.
+    assert_eq!(ordinary.matches("bra").count(), 1, "{ordinary}");
+    assert_eq!(strided.matches("bra").count(), 2, "{strided}");
+    assert!(!strided.contains("setp.lt.u64"), "{strided}");
+    assert!(strided.contains("add.s32"), "{strided}");
+    let holds = |condition: &ptx::Condition, blocks: u32, count: u64| {
+        let sizes = ptx::LaunchSizes {
+            block: [256, 1, 1],
+            grid: [blocks, 1, 1],
+        };
+        condition.holds(&sizes, |index, _, _| [0, count][index])
+    };
+    let most = (1 << 22) - 1;
+    for (blocks, count, is_strided) in [
+        (2, 513, true),
+        (2, 0, true),
+        (1, (1 << 30) - 1, true),
+        (1, 1 << 30, false),
+        (1, 1 << 31, false),
+        (1, u64::MAX, false),
+        (most, (1 << 30) - 1, true),
+        (most + 1, 1, false),
+        (u32::MAX, 1, false),
+    ] {
+        assert_eq!(
+            holds(&of_strided, blocks, count),
+            is_strided,
+            "{blocks} {count}"
+        );
+        let covers = u64::from(blocks) * 256 >= count;
+        assert_eq!(
+            holds(&of_ordinary, blocks, count),
+            is_strided && covers,
+            "{blocks} {count}"
+        );
+    }
+    // A kernel without a grid-stride loop has at most one other entry.
+    assert!(entry_for(&histogram(false), kernels, ptx::Launches::Strided).is_none());
 }

@@ -139,7 +139,7 @@ fn in_function(function: &Function<'_>) -> String {
     let name = function.name;
     format!(
         "in `{}`",
-        ptx::stack::demangle(ptx::kernel_of_ordinary(name).unwrap_or(name))
+        ptx::stack::demangle(ptx::kernel_of_entry(name).map_or(name, |(kernel, _)| kernel))
     )
 }
 

@@ -50,8 +50,8 @@ pub(crate) struct Options {
     pub pre_optimize: bool,
     /// Whether checks are hoisted out of loops and combined.
     pub move_checks: bool,
-    /// Whether kernels have an entry of their own for ordinary launches. By default, they have in
-    /// single-source programs, whose kernels `cust` launches.
+    /// Whether kernels have entries of their own for ordinary and for strided launches. By default,
+    /// they have in single-source programs, whose kernels `cust` launches.
     pub ordinary_entries: Option<bool>,
     /// Functions with stack slots of more than this many bytes in total share stack between slots.
     pub share_slots: Option<u64>,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use cust_raw::{CUfunction, CUfunction_attribute, CUfunctionLoadingState};
 
 use super::Module;
-use super::ordinary::Ordinary;
+use super::ordinary::Others;
 use crate::context::{CacheConfig, Context, DeviceLimits};
 use crate::dimensions::BlockSize;
 use crate::error::{CudaResult, signature_mismatch};
@@ -65,8 +65,8 @@ impl FunctionAttribute {
 #[derive(Debug)]
 pub(crate) struct Kernel {
     pub(super) raw: CUfunction,
-    /// The entry for ordinary launches, if the kernel has one.
-    pub(super) ordinary: Option<Ordinary>,
+    /// The entries for ordinary and for strided launches, if the kernel has such.
+    pub(super) others: Option<Others>,
     pub(crate) name: Arc<str>,
     /// The sizes of the parameters in bytes, if the driver or the PTX provides them.
     pub(crate) parameters: Option<Box<[usize]>>,
@@ -96,7 +96,7 @@ pub(crate) struct Limits {
 
 impl Kernel {
     pub(crate) fn new(
-        (raw, ordinary): (CUfunction, Option<Ordinary>),
+        (raw, others): (CUfunction, Option<Others>),
         name: &str,
         parameters: Option<Vec<usize>>,
         stack: Need,
@@ -104,7 +104,7 @@ impl Kernel {
     ) -> Kernel {
         Kernel {
             raw,
-            ordinary,
+            others,
             name: name.into(),
             parameters: parameters.map(Vec::into_boxed_slice),
             stack,
@@ -166,8 +166,8 @@ impl Function<'_> {
 
     /// Returns an attribute of the kernel.
     ///
-    /// If the kernel has an entry for ordinary launches beside the general one, the numbers of
-    /// registers and of bytes are the larger ones of both.
+    /// If the kernel has entries for ordinary or for strided launches beside the general one, the
+    /// numbers of registers and of bytes are the largest ones of all.
     ///
     /// # Errors
     ///
@@ -194,17 +194,19 @@ impl Function<'_> {
     /// # Ok::<(), cust::error::Error>(())
     /// ```
     pub fn get_attribute(&self, attribute: FunctionAttribute) -> CudaResult<i32> {
-        let value = self.attribute_of(self.kernel.raw, attribute)?;
-        let Some(ordinary) = &self.kernel.ordinary else {
+        let mut value = self.attribute_of(self.kernel.raw, attribute)?;
+        // Launches with more threads than another entry permits use the general one.
+        if attribute == FunctionAttribute::MaxThreadsPerBlock {
             return Ok(value);
-        };
-        let other = self.attribute_of(ordinary.raw, attribute)?;
-        Ok(match attribute {
-            // Launches with more threads than the other entry permits use the general one.
-            FunctionAttribute::MaxThreadsPerBlock => value,
-            FunctionAttribute::MaxDynamicSharedSizeBytes => value.min(other),
-            _ => value.max(other),
-        })
+        }
+        for (entry, _) in self.kernel.others.iter().flat_map(Others::entries) {
+            let other = self.attribute_of(entry, attribute)?;
+            value = match attribute {
+                FunctionAttribute::MaxDynamicSharedSizeBytes => value.min(other),
+                _ => value.max(other),
+            };
+        }
+        Ok(value)
     }
 
     /// Returns an attribute of one of the kernel's entries.
@@ -361,10 +363,10 @@ impl Function<'_> {
         let api = self.context().bind()?;
         let mut limit = threads(block_size_limit);
         let mut entry = self.kernel.raw;
-        if let Some(ordinary) = &self.kernel.ordinary {
+        if let Some(others) = &self.kernel.others {
             let most = self.get_attribute(FunctionAttribute::MaxThreadsPerBlock)?;
             limit = if limit == 0 { most } else { limit.min(most) };
-            entry = ordinary.raw;
+            entry = others.first();
         }
         let (mut blocks, mut block_size) = (0, 0);
         // SAFETY: the function is alive, and the pointers are valid for the call.
@@ -460,7 +462,7 @@ impl Function<'_> {
     }
 
     /// Returns the driver's handle, which is valid as long as the module: that of the entry for all
-    /// launches, if the kernel has another one for ordinary launches.
+    /// launches, if the kernel has others for ordinary or for strided launches.
     pub fn to_raw(&self) -> CUfunction {
         self.kernel.raw
     }

@@ -21,7 +21,7 @@ use crate::error::{
 use crate::report::Report;
 use crate::stack::RECORD_PREFIX;
 use crate::tracker::Tracker;
-use ptx::CONDITION_PREFIX;
+use ptx::Launches;
 
 /// The kind of an image, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +89,8 @@ impl Module {
         let has = Has {
             report: contains(ptx.as_bytes(), cust_core::report::SYMBOL.to_bytes()),
             stacks: contains(ptx.as_bytes(), RECORD_PREFIX.as_bytes()),
-            ordinary: contains(ptx.as_bytes(), CONDITION_PREFIX.as_bytes()),
+            entries: Launches::ALL
+                .map(|it| contains(ptx.as_bytes(), it.condition_prefix().as_bytes())),
         };
         finish(context, raw, Some(ptx::entries(ptx)), has)
     }
@@ -241,7 +242,8 @@ fn load_binary(
     let has = Has {
         report: !is_cubin || contains(image, cust_core::report::SYMBOL.to_bytes()),
         stacks: !is_cubin || contains(image, RECORD_PREFIX.as_bytes()),
-        ordinary: !is_cubin || contains(image, CONDITION_PREFIX.as_bytes()),
+        entries: Launches::ALL
+            .map(|it| !is_cubin || contains(image, it.condition_prefix().as_bytes())),
     };
     finish(context, raw, None, has)
 }
@@ -296,7 +298,8 @@ fn load_image(
 struct Has {
     report: bool,
     stacks: bool,
-    ordinary: bool,
+    /// Entries for each of [`Launches::ALL`].
+    entries: [bool; 2],
 }
 
 /// Creates the `Module` for a loaded image: prepares its panic report and its stack requirements,
@@ -313,7 +316,7 @@ fn finish(
         report: None,
         entries,
         has_stacks: has.stacks,
-        has_ordinary: has.ordinary,
+        has_entries: has.entries,
         kernels: Mutex::new(HashMap::new()),
         packages: &[],
         own: None,

@@ -88,8 +88,8 @@ pub use program::own_ptx;
 pub use symbol::{Symbol, SymbolName};
 
 use function::Kernel;
-use ordinary::Ordinary;
-use ptx::{Entry, ORDINARY_SUFFIX, kernel_of_ordinary};
+use ordinary::Others;
+use ptx::{Entry, Launches, kernel_of_entry};
 
 /// Device code loaded into a context: kernels and global variables.
 pub struct Module {
@@ -102,8 +102,8 @@ pub struct Module {
     entries: Option<Vec<Entry>>,
     /// Whether the module records how much stack its kernels need.
     has_stacks: bool,
-    /// Whether kernels may have entries for ordinary launches.
-    has_ordinary: bool,
+    /// Whether kernels may have entries for each of [`Launches::ALL`].
+    has_entries: [bool; 2],
     /// The kernels looked up so far.
     kernels: Mutex<HashMap<Box<str>, Arc<Kernel>>>,
     /// The packages that the module is known to be built from.
@@ -211,20 +211,24 @@ impl Module {
             true => read_record(api, self.raw, name)?,
             false => Need::default(),
         };
-        let ordinary = match (&parameters, self.has_ordinary) {
-            (Some(sizes), true) => Ordinary::look_up(api, self.raw, name, sizes)?,
-            _ => None,
+        let launches = (Launches::ALL.into_iter().zip(self.has_entries))
+            .filter_map(|(launches, exist)| exist.then_some(launches));
+        let others = match &parameters {
+            Some(sizes) => Others::look_up(api, self.raw, name, sizes, launches)?,
+            None => None,
         };
-        if ordinary.is_some() && self.has_stacks {
-            let own = read_record(api, self.raw, &format!("{name}{ORDINARY_SUFFIX}"))?;
-            stack.bytes = stack.bytes.max(own.bytes);
+        for (_, launches) in others.iter().flat_map(Others::entries) {
+            if self.has_stacks {
+                let own = read_record(api, self.raw, &launches.entry_of(name))?;
+                stack.bytes = stack.bytes.max(own.bytes);
+            }
         }
         if stack.bytes > 0 {
             self.context().record_need(self.raw, stack);
         }
         let signature = self.signature(name);
         Ok(Kernel::new(
-            (raw, ordinary),
+            (raw, others),
             shown,
             parameters,
             stack,
@@ -256,7 +260,7 @@ impl Module {
     /// # Ok::<(), cust::error::Error>(())
     /// ```
     pub fn kernel_names(&self) -> Vec<String> {
-        let is_kernel = |name: &String| kernel_of_ordinary(name).is_none();
+        let is_kernel = |name: &String| kernel_of_entry(name).is_none();
         if let Some(entries) = &self.entries {
             let names = entries.iter().map(|entry| entry.name.clone());
             return names.filter(is_kernel).collect();

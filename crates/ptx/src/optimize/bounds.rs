@@ -672,6 +672,7 @@ fn analyze<'a>(
             (known.end(&facts, it, region.is_entered(id)))
                 .or_else(|| known.end_of_steps(single, it))
         });
+        let end = end.or_else(|| known.end_of_strides(&facts, region.strided(id)?));
         for register in region.written(id) {
             known.forget(register);
         }
@@ -1077,6 +1078,35 @@ impl<'a> Known<'a> {
             bound,
             margin: 1,
             is_reached: counted.is_alone(),
+        })
+    }
+
+    /// Returns the limit, in each iteration, of the counter of a grid-stride loop, which is below its
+    /// bound whenever the loop continues.
+    fn end_of_strides(
+        &self,
+        facts: &Facts<'a>,
+        (register, bound): (&'a str, &'a str),
+    ) -> Option<Limit<'a>> {
+        // Then what is below it as an unsigned number is not negative.
+        facts
+            .range(&Operand::Name(bound))
+            .filter(|range| range.0 >= 0)?;
+        let sum = |name: &'a str| match self.values.get(name) {
+            Some(value) if value.hypothesis.is_some() => None,
+            Some(value) => value.polynomial.as_sum(),
+            None => Some((name, 0)),
+        };
+        let ((bound, 0), first) = (sum(bound)?, sum(register)?) else {
+            return None;
+        };
+        let is_entered = (self.limits.iter())
+            .any(|limit| (limit.register, 0) == first && limit.bound == bound && limit.margin >= 1);
+        is_entered.then_some(Limit {
+            register,
+            bound,
+            margin: 1,
+            is_reached: true,
         })
     }
 

@@ -85,7 +85,7 @@ pub use remaining::{LoopCheck, Panic, loop_checks};
 use specialize::Special;
 use tables::Tables;
 
-use crate::condition::ORDINARY_SUFFIX;
+use crate::condition::Launches;
 use crate::{
     Base, Directive, Function, Instruction, Item, Kernels, Module, Operand, Statement, Type,
     Variable,
@@ -185,19 +185,31 @@ pub fn optimize<'a>(
     let mut budgets = HashMap::default();
     let mut items = Vec::with_capacity(module.items.len());
     for mut item in std::mem::take(&mut module.items) {
-        let mut optimized = None;
+        let mut others = Vec::new();
         if let Item::Function(function) = &mut item {
-            optimized = optimize_function(function, &no_return, &panics, &tables, kernels, names);
-            if let Some(Optimized { budget, ordinary }) = &optimized {
-                // The original of two entries rarely runs.
-                let name = ordinary
-                    .as_ref()
-                    .map_or(function.name, |(entry, _)| entry.name);
+            let mut original = function.clone();
+            let optimize = |function: &mut Function<'a>, launches| {
+                optimize_function(
+                    function, launches, &no_return, &panics, &tables, kernels, names,
+                )
+            };
+            if let Some(Optimized { budget, other }) = optimize(function, Launches::Ordinary) {
+                // The original of several entries rarely runs.
+                let name = other.as_ref().map_or(function.name, |(it, _)| it.name);
                 budgets.extend(budget.map(|budget| (name, budget)));
+                others.extend(other);
+            }
+            if !others.is_empty()
+                && let Some(Optimized { budget, other }) =
+                    optimize(&mut original, Launches::Strided)
+                && let Some((entry, condition)) = other
+            {
+                budgets.extend(budget.map(|budget| (entry.name, budget)));
+                others.push((entry, condition));
             }
         }
         items.push(item);
-        if let Some((function, condition)) = optimized.and_then(|it| it.ordinary) {
+        for (function, condition) in others {
             items.push(Item::Variable(condition));
             items.push(Item::Function(function));
         }
@@ -281,13 +293,15 @@ fn panics<'a>(module: &Module<'a>, no_return: &HashSet<&'a str>) -> HashSet<&'a 
 struct Optimized<'a> {
     /// The number of registers, if ptxas should not choose it alone.
     budget: Option<Budget>,
-    /// The entry for ordinary launches, and the variable with the condition for it.
-    ordinary: Option<(Function<'a>, Variable<'a>)>,
+    /// The entry for some launches, and the variable with the condition for it.
+    other: Option<(Function<'a>, Variable<'a>)>,
 }
 
-/// Optimizes the body of a function, if its control flow can be represented.
+/// Optimizes the body of a function, if its control flow can be represented. `launches` are those
+/// that a kernel's other entry is for; for strided launches, there is nothing to do without it.
 fn optimize_function<'a>(
     function: &mut Function<'a>,
+    launches: Launches,
     no_return: &HashSet<&'a str>,
     panics: &HashSet<&'a str>,
     tables: &Tables<'a>,
@@ -328,14 +342,21 @@ fn optimize_function<'a>(
     changed += convert::widen(&mut graph, names);
     changed += late_steps::delay(&mut graph);
     let mut special = match function.entry {
-        true => specialize::specialize(&mut graph, names, function, kernels, &mut slow),
+        true => specialize::specialize(&mut graph, names, function, launches, kernels, &mut slow),
         false => None,
     };
+    if special.is_none() && launches == Launches::Strided {
+        return None;
+    }
     if let Some(special) = &mut special {
         special.add_ranges(tables.ranges(&graph));
     }
     if let Some(special) = &special {
-        changed += coordinates::test(&mut graph, names, special);
+        let tests = coordinates::test(&mut graph, names, special);
+        changed += tests;
+        if tests == 0 && launches == Launches::Strided {
+            specialize::remove_original(&mut graph, special);
+        }
         changed += narrow::settle(&mut graph, special);
         changed += clamps::order(&mut graph, names, special);
     }
@@ -460,18 +481,19 @@ fn optimize_function<'a>(
             graph.write()
         })
     };
-    let mut ordinary = None;
+    let mut other = None;
     if let Some((original, condition)) = original {
         let mut copy = function.clone();
-        copy.name = names.name(&format!("{}{ORDINARY_SUFFIX}", function.name));
+        copy.name = names.name(&launches.entry_of(function.name));
         copy.body = finish(graph, changed);
-        ordinary = Some((copy, ordinary::variable(names, function, &condition)));
+        let variable = ordinary::variable(names, function, launches, &condition);
+        other = Some((copy, variable));
         graph = original;
     }
     if let Some(body) = finish(graph, changed) {
         function.body = Some(body);
     }
-    Some(Optimized { budget, ordinary })
+    Some(Optimized { budget, other })
 }
 
 /// Returns the number of elements that an instruction accesses, and the size of one in bytes.

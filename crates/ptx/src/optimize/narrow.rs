@@ -23,7 +23,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
 use super::loops::{self, Comparison, Counter, Relation};
 use super::names::Names;
-use super::specialize::{BOUND, Covered, Special};
+use super::specialize::{self, BOUND, Covered, Special};
 use super::transfers::{Transfer, transfers};
 use super::version::number;
 use crate::dead::visit_operand;
@@ -202,6 +202,9 @@ pub(super) struct Region<'a> {
     counted: HashMap<Id, Counted<'a>>,
     /// The blocks that such loops start with whose counter is less than its bound before.
     entered: HashSet<Id>,
+    /// The counters of grid-stride loops that start with a block, and the bounds that they are below
+    /// whenever the loop continues.
+    strided: HashMap<Id, (&'a str, &'a str)>,
     /// The transfers of the innermost loop that starts with a block.
     transfers: HashMap<Id, Vec<Transfer<'a>>>,
 }
@@ -276,6 +279,14 @@ impl<'a> Region<'a> {
             .filter(|each| natural.contains(&each.header))
             .map(|each| (each.header, transfers(graph, each, position_of)))
             .collect();
+        let strided = (loops.iter())
+            .filter(|each| natural.contains(&each.header))
+            .filter_map(|each| {
+                let (counter, _, bound) = specialize::strided(graph, each)?;
+                let is_invariant = !each.written.contains_key(bound);
+                is_invariant.then_some((each.header, (counter, bound)))
+            })
+            .collect();
         let mut region = Region {
             order,
             position,
@@ -286,6 +297,7 @@ impl<'a> Region<'a> {
             orders: HashMap::default(),
             counted,
             entered: HashSet::default(),
+            strided,
             transfers,
         };
         if region.written.is_empty() {
@@ -451,6 +463,12 @@ impl<'a> Region<'a> {
     /// Returns how the loop that starts with a block counts.
     pub fn counted(&self, id: Id) -> Option<&Counted<'a>> {
         self.counted.get(&id)
+    }
+
+    /// Returns the counter of the grid-stride loop that starts with a block, and the bound that it is
+    /// below, as an unsigned number, whenever the loop continues.
+    pub fn strided(&self, id: Id) -> Option<(&'a str, &'a str)> {
+        self.strided.get(&id).copied()
     }
 
     /// Returns whether the loop that starts with a block ends when a counter reaches a bound that it is

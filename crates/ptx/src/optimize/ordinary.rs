@@ -9,7 +9,7 @@ use super::flow::{End, Graph, Id};
 use super::liveness;
 use super::names::Names;
 use super::specialize::{GENERAL, Special};
-use crate::condition::{CONDITION_PREFIX, Condition};
+use crate::condition::{Condition, Launches};
 use crate::{Function, Init, Integer, Linkage, Space, Statement, Type, Variable};
 
 /// Removes the test from the graph, whose entry becomes the copy. Returns the graph of the original
@@ -75,10 +75,11 @@ pub(super) fn condition<'a>(
     Some((start, condition))
 }
 
-/// Returns the variable with the condition of a kernel.
+/// Returns the variable with the condition of one of a kernel's entries.
 pub(super) fn variable<'a>(
     names: &'a Names,
     kernel: &Function<'a>,
+    launches: Launches,
     condition: &Condition,
 ) -> Variable<'a> {
     let bytes = condition.encode();
@@ -91,7 +92,7 @@ pub(super) fn variable<'a>(
         vector: None,
         ty: Type::B8,
         pointer: None,
-        name: names.name(&format!("{CONDITION_PREFIX}{}", kernel.name)),
+        name: names.name(&launches.condition_of(kernel.name)),
         extents: vec![Some(bytes.len() as u64)],
         init: Some(Init::List(bytes.iter().map(byte).collect())),
         line: kernel.line,

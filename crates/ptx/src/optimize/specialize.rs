@@ -10,7 +10,10 @@
 //!   [`products`]).
 //! - The grid has one dimension, if the kernel only uses the flattened index of the block; likewise
 //!   the block.
-//! - The grid has a thread for each element: no grid-stride loop has a second iteration.
+//! - The grid has a thread for each element: no grid-stride loop has a second iteration. Another
+//!   copy, for strided launches, keeps the loops over the last dimension of the grid: launches of
+//!   volumes often have a thread for each column, and launches of slices as many blocks as the device
+//!   runs at once.
 //!
 //! If the test passes, the copy runs. It has no grid-stride loops, and `narrow` computes its
 //! integers in 32 bits. Otherwise, the original runs. All threads of the grid take the same branch,
@@ -28,8 +31,9 @@ use super::names::Names;
 use super::narrow::{self, Range};
 use super::version::number;
 use super::{Check, check_of, definitions, liveness, products, threading};
-use crate::condition::SIZES;
+use crate::condition::{Launches, SIZES};
 use crate::dead::visit_operand;
+use crate::rewrite::instruction;
 use crate::{Base, Function, Guard, Instruction, Kernels, Operand, Statement, Type};
 
 /// The exclusive bound of lengths and extents.
@@ -46,6 +50,9 @@ const WORTHWHILE_WITH_LOOP: usize = 6;
 
 /// The same for a kernel that combines the dimensions of the grid, whose copy has one.
 const WORTHWHILE_IF_FLATTENED: usize = 4;
+
+/// The number of dimensions of a grid.
+const DIMENSIONS: usize = 3;
 
 /// The maximum number of instructions between a stride and the size of the grid that it is computed
 /// from.
@@ -143,12 +150,14 @@ enum Flattened {
     Three,
 }
 
-/// Copies the body of a kernel if that pays. The blocks of an original that need not be fast are
-/// added to `slow`.
+/// Copies the body of a kernel for `launches` if that pays. A copy for strided launches pays if it
+/// differs from that for ordinary launches. The blocks of an original that need not be fast are added
+/// to `slow`.
 pub(super) fn specialize<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     kernel: &Function<'a>,
+    launches: Launches,
     known: Kernels<'_>,
     slow: &mut HashSet<Id>,
 ) -> Option<Special<'a>> {
@@ -263,10 +272,14 @@ pub(super) fn specialize<'a>(
     let found = loops::single_latch(graph, &cold);
     let mut test = Test::new(graph, names, &single, &extents);
     test.values = values;
+    let last = match launches {
+        Launches::Ordinary => DIMENSIONS,
+        Launches::Strided => test.last_dimension(&cold, &found)?,
+    };
     let covered: Vec<(&Loop<'a>, Covered<'a>)> = (found.iter())
-        .filter_map(|each| Some((each, test.covers(each)?)))
+        .filter_map(|each| Some((each, test.covers(each, last)?)))
         .collect();
-    let sizes = test.sizes(&cold);
+    let sizes = test.sizes(&cold, last);
     let has_loop = !covered.is_empty() || !sizes.is_empty();
     if operations < WORTHWHILE && !has_loop && !is_flattened {
         return None;
@@ -289,7 +302,8 @@ pub(super) fn specialize<'a>(
         let mut others = covered.iter().filter(|(it, _)| it.header != each.header);
         others.any(|(it, _)| it.contains(each.header))
     };
-    let is_slow = (!has_loop || covered.iter().any(is_nested)) && are_trusted;
+    let is_ordinary = launches == Launches::Ordinary;
+    let is_slow = is_ordinary && (!has_loop || covered.iter().any(is_nested)) && are_trusted;
 
     let originals = graph.order.clone();
     let general = *originals.first()?;
@@ -365,6 +379,17 @@ pub(super) fn specialize<'a>(
     threading::thread(graph, &copies);
     liveness::remove_dead(graph, &copies);
     Some(special)
+}
+
+/// Removes the body of the original, to which no block of the copy returns. The test still branches
+/// to its first block.
+pub(super) fn remove_original(graph: &mut Graph<'_>, special: &Special<'_>) {
+    if let Statement::Instruction(leave) = instruction("ret", &[], Vec::new()) {
+        let original = &mut graph.blocks[special.general];
+        original.body.clear();
+        original.end = End::Leave(leave);
+        graph.remove_unreachable();
+    }
 }
 
 /// Opcodes of instructions that are as fast as a branch.
@@ -1109,11 +1134,33 @@ impl<'g, 'a> Test<'g, 'a> {
         extents.map(|(_, &value)| value).collect()
     }
 
+    /// Returns the last dimension of the grid of which the test can compare the number of threads or
+    /// blocks with a number of elements.
+    fn last_dimension(&mut self, cold: &[bool], loops: &[Loop<'a>]) -> Option<usize> {
+        let strides = loops.iter().filter_map(|each| {
+            let (_, stride, bound) = strided(self.graph, each)?;
+            Some((stride, bound))
+        });
+        let sizes = compared_sizes(self.graph, cold, self.single).into_iter();
+        let pairs: Vec<_> = strides
+            .chain(sizes.map(|(_, size, bound, _)| (size, bound)))
+            .collect();
+        let mut last = None;
+        for (size, bound) in pairs {
+            let before = self.save();
+            if self.value(size).is_some() && self.value(bound).is_some() {
+                last = last.max(dimension_of(self.single, size));
+            }
+            self.restore(before);
+        }
+        last
+    }
+
     /// Adds the condition under which a grid-stride loop has no second iteration, unless its counter
-    /// wraps around.
-    fn covers(&mut self, each: &Loop<'a>) -> Option<Covered<'a>> {
+    /// wraps around. The stride must be computed from dimensions of the grid before `end`.
+    fn covers(&mut self, each: &Loop<'a>, end: usize) -> Option<Covered<'a>> {
         let (counter, stride, bound) = strided(self.graph, each)?;
-        if !is_of_grid(self.single, stride) {
+        if dimension_of(self.single, stride)? >= end {
             return None;
         }
         let before = self.save();
@@ -1126,29 +1173,15 @@ impl<'g, 'a> Test<'g, 'a> {
     }
 
     /// Demands that the grid has at least as many threads or blocks as there are elements wherever
-    /// the kernel compares these. Returns the results of the comparisons, and whether each is true.
-    fn sizes(&mut self, cold: &[bool]) -> Vec<(&'a str, bool)> {
-        let mut compared = Vec::new();
-        self.graph.visit(hot(self.graph, cold), &mut |it| {
-            let Some(&Operand::Name(result)) = it.operands.first() else {
-                return;
-            };
-            let comparison = Comparison::of(it, true);
-            let Some((comparison, is_less)) = comparison.and_then(|it| it.by_less()) else {
-                return;
-            };
-            if let (Operand::Name(size), Operand::Name(bound)) = (comparison.left, comparison.right)
-                && (comparison.signed, comparison.bits) == (false, 64)
-                && self.single.contains_key(result)
-                && is_of_grid(self.single, size)
-                && !is_of_grid(self.single, bound)
-            {
-                compared.push((result, size, bound, !is_less));
-            }
-        });
+    /// the kernel compares these, in the dimensions of the grid before `end`. Returns the results of
+    /// the comparisons, and whether each is true.
+    fn sizes(&mut self, cold: &[bool], end: usize) -> Vec<(&'a str, bool)> {
         let mut demanded = HashSet::default();
         let mut outcomes = Vec::new();
-        for (result, size, bound, outcome) in compared {
+        for (result, size, bound, outcome) in compared_sizes(self.graph, cold, self.single) {
+            if dimension_of(self.single, size).is_none_or(|dimension| dimension >= end) {
+                continue;
+            }
             let before = self.save();
             let (Some(size), Some(bound)) = (self.value(size), self.value(bound)) else {
                 self.restore(before);
@@ -1226,7 +1259,10 @@ fn settle<'a>(graph: &mut Graph<'a>, blocks: &[Id], mut outcomes: HashMap<&'a st
 /// Returns the counter, the step and the bound of a loop that continues while the counter is below
 /// the bound after the step: three 64-bit registers. The step and the bound may be computed in each
 /// iteration.
-fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, &'a str)> {
+pub(super) fn strided<'a>(
+    graph: &Graph<'a>,
+    each: &Loop<'a>,
+) -> Option<(&'a str, &'a str, &'a str)> {
     let End::Branch(guard, _, to, _) = graph.blocks[each.latch].end else {
         return None;
     };
@@ -1294,15 +1330,47 @@ fn strided<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<(&'a str, &'a str, 
     })
 }
 
-/// Returns whether a register is computed from the number of blocks in the grid by at most
-/// [`STEPS`] instructions.
-fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str) -> bool {
+/// Returns the comparisons of a number of threads or blocks of the grid with a number of elements:
+/// the result, the two numbers, and the result if the first one is at least the second one.
+fn compared_sizes<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> Vec<(&'a str, &'a str, &'a str, bool)> {
+    let mut compared = Vec::new();
+    graph.visit(hot(graph, cold), &mut |it| {
+        let Some(&Operand::Name(result)) = it.operands.first() else {
+            return;
+        };
+        let comparison = Comparison::of(it, true);
+        let Some((comparison, is_less)) = comparison.and_then(|it| it.by_less()) else {
+            return;
+        };
+        if let (Operand::Name(size), Operand::Name(bound)) = (comparison.left, comparison.right)
+            && (comparison.signed, comparison.bits) == (false, 64)
+            && single.contains_key(result)
+            && dimension_of(single, size).is_some()
+            && dimension_of(single, bound).is_none()
+        {
+            compared.push((result, size, bound, !is_less));
+        }
+    });
+    compared
+}
+
+/// Returns the last dimension of the grid whose number of blocks a register is computed from, by at
+/// most [`STEPS`] instructions.
+fn dimension_of(single: &HashMap<&str, Instruction<'_>>, register: &str) -> Option<usize> {
     // Each register once: the number of paths to it grows exponentially.
     let mut seen = HashSet::from_iter([register]);
     let mut level = vec![register];
+    let mut last = None;
     for _ in 0..=STEPS {
-        if level.iter().any(|name| name.starts_with("%nctaid")) {
-            return true;
+        for name in &level {
+            let dimension = SIZES[SIZES.len() - DIMENSIONS..]
+                .iter()
+                .position(|it| it == name);
+            last = last.max(dimension);
         }
         let mut next = Vec::new();
         for it in level.into_iter().filter_map(|name| single.get(name)) {
@@ -1316,7 +1384,7 @@ fn is_of_grid(single: &HashMap<&str, Instruction<'_>>, register: &str) -> bool {
         }
         level = next;
     }
-    false
+    last
 }
 
 /// Copies all blocks, with new registers; pairs of `equal` registers are one register in the copy.

@@ -7,10 +7,7 @@ pub mod generator;
 
 use std::sync::{Arc, Mutex};
 
-use ptx::{
-    CONDITION_PREFIX, Condition, Kernels, LaunchSizes, ORDINARY_SUFFIX, Parameter, Purpose, Slice,
-    stack,
-};
+use ptx::{Condition, Kernels, LaunchSizes, Launches, Parameter, Purpose, Slice, stack};
 use ptx_emulator::{Fault, KernelId, LaunchConfig, LaunchStats, Memory, Program, launch};
 
 /// A device with one module.
@@ -116,13 +113,23 @@ impl Device {
         launch(&self.program, self.entry(name, &config), &config)
     }
 
-    /// Returns the entry that the host would launch.
+    /// Returns the entry that the host would launch, or that for strided launches in some of the
+    /// launches that both may run.
     pub fn entry(&self, name: &str, config: &LaunchConfig) -> KernelId {
-        let kernel = self.program.kernel(name).expect("the kernel");
-        let Some((address, size)) = self.program.global(&format!("{CONDITION_PREFIX}{name}"))
-        else {
-            return kernel;
+        let strided = self.entry_for(name, config, Launches::Strided);
+        let ordinary = self.entry_for(name, config, Launches::Ordinary);
+        let bits: u32 = config.params.iter().map(|byte| byte.count_ones()).sum();
+        let found = match bits % 2 {
+            0 => ordinary.or(strided),
+            _ => strided.or(ordinary),
         };
+        found.unwrap_or_else(|| self.program.kernel(name).expect("the kernel"))
+    }
+
+    /// Returns the entry for some launches, if its condition holds.
+    fn entry_for(&self, name: &str, config: &LaunchConfig, launches: Launches) -> Option<KernelId> {
+        let kernel = self.program.kernel(name).expect("the kernel");
+        let (address, size) = self.program.global(&launches.condition_of(name))?;
         let bytes: Vec<u8> = self.download(address, size);
         let params = &self.program.kernel_info(kernel).params;
         let sizes: Vec<usize> = params.iter().map(|param| param.size).collect();
@@ -138,11 +145,12 @@ impl Device {
             value[..bytes].copy_from_slice(&config.params[from..from + bytes]);
             u64::from_le_bytes(value)
         });
-        match holds {
-            true => (self.program.kernel(&format!("{name}{ORDINARY_SUFFIX}")))
-                .expect("the entry for ordinary launches"),
-            false => kernel,
-        }
+        let entry = || {
+            self.program
+                .kernel(&launches.entry_of(name))
+                .expect("an entry")
+        };
+        holds.then(entry)
     }
 
     pub fn text(&self) -> String {
