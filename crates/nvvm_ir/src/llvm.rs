@@ -6,6 +6,7 @@
 //! become unknown functions, and kernels become ordinary externally visible functions.
 
 mod fold;
+mod merge_locals;
 mod nest_loops;
 mod unroll_swaps;
 mod unroll_walks;
@@ -47,6 +48,14 @@ impl Exchange {
             .map(|(value, name)| (name, name_of(module, value).to_owned()))
             .collect();
         Exchange { text, names }
+    }
+
+    /// Merges local variables that a copy connects, in LLVM's output before it unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn merge_locals(text: &str) -> Result<String, ReadError> {
+        merge_locals::merge_locals(text)
     }
 
     /// Nests the loops of iterators of iterators, in LLVM's output before it unrolls loops.

@@ -112,6 +112,7 @@ pub use select_joined::select_joined;
 pub use select_refined::select_refined;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
+pub(crate) use share_slots::{Copied, copied_locals};
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
 pub use square_differences::square_differences;

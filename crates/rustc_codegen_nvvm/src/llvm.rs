@@ -133,6 +133,7 @@ pub(crate) fn optimize(
     let text = if inlining > 0 {
         let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
         dumper.dump("inlined.ll", || text.clone());
+        text = Exchange::merge_locals(&text).map_err(Failure::Read)?;
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;

@@ -368,6 +368,11 @@ fn without_scopes(line: &str, copy: usize) -> Option<String> {
     if line.contains("@llvm.experimental.noalias.scope.decl") {
         return Some(String::new());
     }
+    Some(without_aliases(line))
+}
+
+/// Returns a line without scopes of aliases.
+pub(super) fn without_aliases(line: &str) -> String {
     let mut line = line.to_owned();
     for kind in [", !alias.scope !", ", !noalias !"] {
         if let Some(start) = line.find(kind) {
@@ -376,7 +381,7 @@ fn without_scopes(line: &str, copy: usize) -> Option<String> {
             line.replace_range(start..start + kind.len() + length, "");
         }
     }
-    Some(line)
+    line
 }
 
 /// Returns the type of an instruction's result, if it is a number or a generic address.

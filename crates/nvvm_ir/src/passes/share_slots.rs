@@ -15,6 +15,7 @@ use crate::module::Module;
 use crate::uses::{all_calls, calls_of};
 use crate::value::{Func, Value};
 use access::Params;
+pub(crate) use live::{Copied, copied_locals};
 use live::{Frame, analyze, slots};
 use place::{Layout, place};
 use split::split_slots;

@@ -2,15 +2,30 @@
 
 use std::collections::HashMap;
 
-use nvvm_ir::{BinOp, Block, CastOp, Const, Func, InstKind, IntPred, Module, Value, read_module};
+use nvvm_ir::{
+    BinOp, Block, Callee, CastOp, Const, Func, InstKind, IntPred, Intrinsic, Module, Value,
+    read_module,
+};
 
-/// Runs `@f` and returns the arguments of its calls, up to `limit`.
+/// What is in a variable before the first store, and what is computed from that.
+pub const UNDEF: u64 = 0xfeed_feed_feed_feed;
+
+/// A local variable: words of eight bytes.
+struct Local {
+    words: Vec<u64>,
+    /// Whether it may be accessed. One with lifetime markers may be between them.
+    lives: bool,
+}
+
+/// Runs `@f` and returns the arguments of its calls, up to `limit`. An access to a variable outside its
+/// lifetime, or a branch on [`UNDEF`], ends the run.
 pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
     let module = read_module(text).unwrap();
     let func: Func = module.as_func(module.named("f").unwrap()).unwrap();
     let data = module.func(func);
     let mut values: HashMap<Value, u64> = data.params.iter().copied().zip(args).collect();
-    let mut memory: Vec<u64> = Vec::new();
+    let mut locals: Vec<Local> = Vec::new();
+    let marked = marked(&module, func);
     let (mut from, mut block): (Option<Block>, Block) = (None, data.blocks[0]);
     let mut seen = Vec::new();
     loop {
@@ -38,6 +53,9 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     then,
                     otherwise,
                 } => {
+                    if get(cond) == UNDEF {
+                        return seen;
+                    }
                     next = Some(if get(cond) & 1 != 0 { then } else { otherwise });
                     continue;
                 }
@@ -52,18 +70,38 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     continue;
                 }
                 InstKind::Ret(_) => return seen,
-                InstKind::Alloca { .. } => {
-                    memory.push(0);
-                    memory.len() as u64 - 1
+                &InstKind::Alloca { ty, .. } => {
+                    locals.push(Local {
+                        words: vec![UNDEF; module.types.size(ty).div_ceil(8) as usize],
+                        lives: !marked.contains(&inst),
+                    });
+                    (locals.len() as u64 - 1) << 32
                 }
-                &InstKind::Load { ptr, .. } => memory[get(ptr) as usize],
+                &InstKind::Load { ptr, .. } => match word(&mut locals, get(ptr)) {
+                    Some(word) => *word,
+                    None => return seen,
+                },
                 &InstKind::Store { value, ptr, .. } => {
-                    memory[get(ptr) as usize] = get(value);
+                    let value = get(value);
+                    match word(&mut locals, get(ptr)) {
+                        Some(word) => *word = value,
+                        None => return seen,
+                    }
                     continue;
+                }
+                InstKind::Gep {
+                    element,
+                    base,
+                    indices,
+                    ..
+                } => {
+                    let by = get(indices[0]).wrapping_mul(module.types.size(*element));
+                    get(*base).wrapping_add(by)
                 }
                 &InstKind::Bin { op, lhs, rhs, .. } => {
                     let (a, b) = (get(lhs), get(rhs));
                     match op {
+                        _ if a == UNDEF || b == UNDEF => UNDEF,
                         BinOp::Add => a.wrapping_add(b),
                         BinOp::Mul => a.wrapping_mul(b),
                         BinOp::Xor => a ^ b,
@@ -88,6 +126,29 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     CastOp::ZExt => get(value),
                     _ => panic!("{op:?}"),
                 },
+                InstKind::Call(call) if let Callee::Intrinsic(intrinsic) = call.callee => {
+                    match intrinsic {
+                        Intrinsic::Memcpy => {
+                            for at in (0..get(call.args[2])).step_by(8) {
+                                let Some(&mut from) = word(&mut locals, get(call.args[1]) + at)
+                                else {
+                                    return seen;
+                                };
+                                let Some(to) = word(&mut locals, get(call.args[0]) + at) else {
+                                    return seen;
+                                };
+                                *to = from;
+                            }
+                        }
+                        Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd => {
+                            let local = &mut locals[(get(call.args[1]) >> 32) as usize];
+                            local.lives = matches!(intrinsic, Intrinsic::LifetimeStart);
+                            local.words.fill(UNDEF);
+                        }
+                        _ => panic!("{intrinsic:?}"),
+                    }
+                    continue;
+                }
                 InstKind::Call(call) => {
                     seen.push(get(call.args[0]));
                     if seen.len() == limit {
@@ -102,6 +163,29 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
         from = Some(block);
         block = next.unwrap();
     }
+}
+
+/// Returns the variables with lifetime markers.
+fn marked(module: &Module, func: Func) -> Vec<Value> {
+    let blocks = module.func(func).blocks.iter();
+    let insts = blocks.flat_map(|&block| &module.block(block).insts);
+    insts
+        .filter_map(|&inst| match &module.inst(inst)?.kind {
+            InstKind::Call(call) => match call.callee {
+                Callee::Intrinsic(Intrinsic::LifetimeStart) => Some(call.args[1]),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect()
+}
+
+/// Returns the word at an address, if its variable lives.
+fn word(locals: &mut [Local], address: u64) -> Option<&mut u64> {
+    let local = &mut locals[(address >> 32) as usize];
+    let at = (address & 0xffff_ffff) as usize;
+    assert!(at.is_multiple_of(8));
+    local.lives.then(|| &mut local.words[at / 8])
 }
 
 fn of(module: &Module, values: &HashMap<Value, u64>, value: Value) -> u64 {

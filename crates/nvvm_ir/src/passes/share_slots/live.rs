@@ -12,8 +12,9 @@
 //! are not otherwise live at the same time; the copy is then removed. Parameters passed by value
 //! are slots too, so a value that is moved through several functions stays in one place.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::super::select_elements::is_plain;
 use super::access::{Access, Params, int};
 use crate::inst::{ByValue, Call, Callee, InstKind};
 use crate::intrinsic::Intrinsic;
@@ -128,6 +129,65 @@ struct Copy {
     offset: u64,
 }
 
+impl Copy {
+    /// Returns the copy of bytes from a slot to another one, in which they are `by` bytes further
+    /// behind its start. `is_whole` tells whether the copy is of a whole slot.
+    fn between(
+        inst: Value,
+        (from, to): (usize, usize),
+        by: i64,
+        slots: &[Slot],
+        is_whole: impl Fn(&Slot) -> bool,
+    ) -> Option<Copy> {
+        (from != to).then_some(())?;
+        // Where one of them begins in the other one.
+        let place = |part: usize, whole: usize, offset: i64| {
+            let offset = u64::try_from(offset).ok()?;
+            let (inner, outer) = (&slots[part], &slots[whole]);
+            let fits = is_whole(inner) && !inner.param && offset + inner.size <= outer.size;
+            fits.then_some((part, whole, offset))
+        };
+        let places = [place(to, from, -by), place(from, to, by)];
+        let mut places = places.into_iter().flatten();
+        let first = places.next()?;
+        let is_aligned =
+            |&(part, whole, _): &(usize, usize, u64)| slots[part].align <= slots[whole].align;
+        let (part, whole, offset) = match is_aligned(&first) {
+            true => first,
+            false => places.next().unwrap_or(first),
+        };
+        Some(Copy {
+            inst,
+            from,
+            to,
+            part,
+            whole,
+            offset,
+        })
+    }
+}
+
+/// A copy that is loads and stores of words.
+struct WordCopy {
+    copy: Copy,
+    /// The indices of the first and the last instruction in the block.
+    first: usize,
+    last: usize,
+}
+
+/// A word of a copy, with the indices of the instructions in the block.
+struct Word {
+    load: usize,
+    store: usize,
+    size: u64,
+}
+
+/// Returns whether a copy of some bytes of a slot is one of the slot. LLVM leaves out bytes that nobody
+/// reads.
+fn is_most(bytes: u64, size: u64) -> bool {
+    bytes <= size && bytes * 4 >= size * 3
+}
+
 /// Finds the slots of more than `keep` bytes, and computes when they are live.
 pub(super) fn analyze(
     module: &Module,
@@ -136,17 +196,94 @@ pub(super) fn analyze(
     params: &Params,
     has_arena: &dyn Fn(Func) -> bool,
 ) -> Frame {
-    let mut slots = slots(module, func, params, keep);
+    let slots = slots(module, func, params, keep);
+    let mut frame = without_copies(module, func, slots, params, has_arena, Copies::Calls);
+    reuse_params(&mut frame);
+    frame
+}
+
+/// A local variable that is copied to or from another one as a whole, and that can be a part of it.
+pub(crate) struct Copied {
+    pub(crate) value: Value,
+    pub(crate) whole: Value,
+    /// Where it begins in the other variable, in bytes.
+    pub(crate) offset: u64,
+}
+
+/// Finds the local variables that are live at the same time as another one only because of a copy.
+pub(crate) fn copied_locals(module: &Module, func: Func) -> Vec<Copied> {
+    let params = Params::unknown();
+    let mut slots = slots(module, func, &params, 0);
+    slots.retain(|slot| !slot.param);
+    if slots.len() < 2 {
+        return Vec::new();
+    }
+    let frame = without_copies(module, func, slots, &params, &|_| false, Copies::Words);
+    let copied = |(at, slot): (usize, &Slot)| {
+        slot.part_of?;
+        let (whole, offset) = frame.whole(at);
+        Some(Copied {
+            value: slot.value,
+            whole: frame.slots[whole].value,
+            offset,
+        })
+    };
+    frame.slots.iter().enumerate().filter_map(copied).collect()
+}
+
+/// Which copies join slots.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Copies {
+    /// Calls of `memcpy`.
+    Calls,
+    /// These, and loads and stores of words.
+    Words,
+}
+
+/// Computes when slots are live, and joins those that copies connect.
+fn without_copies(
+    module: &Module,
+    func: Func,
+    mut slots: Vec<Slot>,
+    params: &Params,
+    has_arena: &dyn Fn(Func) -> bool,
+    joining: Copies,
+) -> Frame {
     let mut uses = Uses::new(module, func, &slots);
     let blocks = &module.func(func).blocks;
     let mut events: Vec<Vec<Event>> = Vec::with_capacity(blocks.len());
     for &block in blocks {
         let mut of_block = Vec::new();
-        for &value in &module.block(block).insts {
+        let mut copies = match joining {
+            Copies::Calls => Vec::new(),
+            Copies::Words => uses.word_copies(module, params, block, &slots),
+        }
+        .into_iter()
+        .peekable();
+        let mut of_copy: Vec<usize> = Vec::new();
+        for (at, &value) in module.block(block).insts.iter().enumerate() {
             let Some(inst) = module.inst(value) else {
                 continue;
             };
             let effect = uses.effect(module, params, &inst.kind);
+            // The words of a copy are one event.
+            if let Some(copy) = copies.next_if(|copy| copy.last == at) {
+                of_copy.extend(effect.uses);
+                let effect = Effect {
+                    uses: std::mem::take(&mut of_copy),
+                    ..Effect::default()
+                };
+                of_block.push(Event {
+                    effect,
+                    call: None,
+                    copy: Some(copy.copy),
+                });
+                continue;
+            }
+            if copies.peek().is_some_and(|copy| copy.first <= at) {
+                of_copy.extend(effect.uses);
+                continue;
+            }
             let call = match &inst.kind {
                 InstKind::Call(call) => direct_callee(module, call)
                     .filter(|&callee| has_arena(callee))
@@ -156,7 +293,7 @@ pub(super) fn analyze(
             let nothing =
                 effect.uses.is_empty() && effect.starts.is_none() && effect.ends.is_none();
             if !nothing || call.is_some() {
-                let copy = uses.copy(module, value, &slots);
+                let copy = uses.copy(module, value, &slots, joining);
                 of_block.push(Event { effect, call, copy });
             }
         }
@@ -259,7 +396,6 @@ pub(super) fn analyze(
     if !drop_copies(&mut frame, &copies) {
         frame = apart;
     }
-    reuse_params(&mut frame);
     frame
 }
 
@@ -467,7 +603,7 @@ impl Uses {
     }
 
     /// Returns the copy that an instruction is, if it copies a whole slot to or from another slot.
-    fn copy(&self, module: &Module, inst: Value, slots: &[Slot]) -> Option<Copy> {
+    fn copy(&self, module: &Module, inst: Value, slots: &[Slot], joining: Copies) -> Option<Copy> {
         let InstKind::Call(call) = &module.inst(inst)?.kind else {
             return None;
         };
@@ -481,46 +617,113 @@ impl Uses {
             return None;
         }
         let len = int(module, len)?;
-        // Returns the slot that an address points into, and the offset.
-        let place = |mut value: Value| {
-            let mut offset = 0u64;
-            loop {
-                if let Some(&slot) = self.slots.get(&value) {
-                    return (offset + len <= slots[slot].size).then_some((slot, offset));
-                }
-                let InstKind::Gep {
-                    element,
-                    base,
-                    indices,
-                    ..
-                } = &module.inst(value)?.kind
-                else {
-                    return None;
-                };
-                let &[index] = &indices[..] else { return None };
-                let step = int(module, index)?.checked_mul(module.types.size(*element))?;
-                offset = offset
-                    .checked_add(step)
-                    .filter(|&offset| offset < 1 << 40)?;
-                value = *base;
+        let (to, to_at) = self.place(module, to, len, slots)?;
+        let (from, from_at) = self.place(module, from, len, slots)?;
+        let by = to_at as i64 - from_at as i64;
+        let is_whole = |slot: &Slot| match joining {
+            Copies::Calls => slot.size == len,
+            Copies::Words => is_most(len, slot.size),
+        };
+        Copy::between(inst, (from, to), by, slots, is_whole)
+    }
+
+    /// Returns the slot that an address points into, and the offset.
+    fn place(
+        &self,
+        module: &Module,
+        mut value: Value,
+        len: u64,
+        slots: &[Slot],
+    ) -> Option<(usize, u64)> {
+        let mut offset = 0u64;
+        loop {
+            if let Some(&slot) = self.slots.get(&value) {
+                return (offset + len <= slots[slot].size).then_some((slot, offset));
             }
-        };
-        let ((to, to_at), (from, from_at)) = (place(to)?, place(from)?);
-        let is_part = |slot: usize| slots[slot].size == len && !slots[slot].param;
-        let (part, whole, offset) = match () {
-            _ if to == from => return None,
-            _ if is_part(to) => (to, from, from_at),
-            _ if is_part(from) => (from, to, to_at),
-            _ => return None,
-        };
-        Some(Copy {
-            inst,
-            from,
-            to,
-            part,
-            whole,
-            offset,
-        })
+            let InstKind::Gep {
+                element,
+                base,
+                indices,
+                ..
+            } = &module.inst(value)?.kind
+            else {
+                return None;
+            };
+            let &[index] = &indices[..] else { return None };
+            let step = int(module, index)?.checked_mul(module.types.size(*element))?;
+            offset = offset
+                .checked_add(step)
+                .filter(|&offset| offset < 1 << 40)?;
+            value = *base;
+        }
+    }
+
+    /// Returns the copies of a block that are loads and stores of words.
+    fn word_copies(
+        &mut self,
+        module: &Module,
+        params: &Params,
+        block: Block,
+        slots: &[Slot],
+    ) -> Vec<WordCopy> {
+        let insts = &module.block(block).insts;
+        let mut loads: HashMap<Value, (usize, (usize, u64))> = HashMap::new();
+        // By the slots, and the difference of the offsets.
+        let mut words: BTreeMap<(usize, usize, i64), Vec<Word>> = BTreeMap::new();
+        for (at, &inst) in insts.iter().enumerate() {
+            let size = |value: Value| module.types.size(module.ty(value));
+            match module.inst(inst).map(|data| &data.kind) {
+                Some(InstKind::Load { ptr, access }) if is_plain(access) => {
+                    if let Some(place) = self.place(module, *ptr, size(inst), slots) {
+                        loads.insert(inst, (at, place));
+                    }
+                }
+                Some(InstKind::Store { value, ptr, access }) if is_plain(access) => {
+                    let size = size(*value);
+                    if let Some(&(load, (from, from_at))) = loads.get(value)
+                        && let Some((to, to_at)) = self.place(module, *ptr, size, slots)
+                        && from != to
+                    {
+                        let key = (from, to, to_at as i64 - from_at as i64);
+                        words.entry(key).or_default().push(Word {
+                            load,
+                            store: at,
+                            size,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut copies: Vec<WordCopy> = (words.into_iter())
+            .filter_map(|((from, to, by), words)| {
+                let bytes: u64 = words.iter().map(|word| word.size).sum();
+                let first = words.iter().map(|word| word.load).min()?;
+                let last = words.iter().map(|word| word.store).max()?;
+                let own: HashSet<usize> = (words.iter())
+                    .flat_map(|word| [word.load, word.store])
+                    .collect();
+                let is_apart = (first..=last).filter(|at| !own.contains(at)).all(|at| {
+                    let Some(data) = module.inst(insts[at]) else {
+                        return true;
+                    };
+                    let effect = self.effect(module, params, &data.kind);
+                    let uses = |slot| effect.uses.contains(&slot);
+                    effect.starts.is_none() && effect.ends.is_none() && !uses(from) && !uses(to)
+                });
+                let is_whole = |slot: &Slot| is_most(bytes, slot.size);
+                let copy = Copy::between(insts[last], (from, to), by, slots, is_whole)?;
+                is_apart.then_some(WordCopy { copy, first, last })
+            })
+            .collect();
+        copies.sort_by_key(|copy| copy.last);
+        let mut end = None;
+        copies.retain(|copy| {
+            let is_behind = end.is_none_or(|end| copy.first > end);
+            end = if is_behind { Some(copy.last) } else { end };
+            is_behind
+        });
+        copies
     }
 
     /// Returns the effect of an instruction, and records the slots whose addresses escape in it.
