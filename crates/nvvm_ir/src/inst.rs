@@ -141,6 +141,40 @@ pub enum IntPred {
     Sle,
 }
 
+impl IntPred {
+    /// Returns the predicate that holds where this one does not.
+    pub fn inverse(self) -> IntPred {
+        match self {
+            IntPred::Eq => IntPred::Ne,
+            IntPred::Ne => IntPred::Eq,
+            IntPred::Ugt => IntPred::Ule,
+            IntPred::Uge => IntPred::Ult,
+            IntPred::Ult => IntPred::Uge,
+            IntPred::Ule => IntPred::Ugt,
+            IntPred::Sgt => IntPred::Sle,
+            IntPred::Sge => IntPred::Slt,
+            IntPred::Slt => IntPred::Sge,
+            IntPred::Sle => IntPred::Sgt,
+        }
+    }
+
+    /// Returns the predicate of the operands in the other order.
+    pub fn swapped(self) -> IntPred {
+        match self {
+            IntPred::Eq => IntPred::Eq,
+            IntPred::Ne => IntPred::Ne,
+            IntPred::Ugt => IntPred::Ult,
+            IntPred::Uge => IntPred::Ule,
+            IntPred::Ult => IntPred::Ugt,
+            IntPred::Ule => IntPred::Uge,
+            IntPred::Sgt => IntPred::Slt,
+            IntPred::Sge => IntPred::Sle,
+            IntPred::Slt => IntPred::Sgt,
+            IntPred::Sle => IntPred::Sge,
+        }
+    }
+}
+
 /// Comparisons of floats: `O…` is false if an operand is NaN, `U…` true.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]

@@ -67,6 +67,7 @@ mod unite_exits;
 mod unite_latches;
 mod unroll_array_loops;
 mod unroll_divergent_loops;
+mod unroll_windows;
 mod use_conditions;
 mod widen_bytes;
 mod widen_counters;
@@ -122,6 +123,7 @@ pub use unite_exits::unite_exits;
 pub use unite_latches::unite_latches;
 pub use unroll_array_loops::unroll_array_loops;
 pub use unroll_divergent_loops::unroll_divergent_loops;
+pub use unroll_windows::unroll_windows;
 pub use use_conditions::use_conditions;
 pub use widen_bytes::widen_bytes;
 pub use widen_counters::widen_counters;
@@ -264,6 +266,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_array_loops",
         about: "unrolls loops over local arrays completely",
         run: unroll_array_loops,
+    },
+    Pass {
+        name: "unroll_windows",
+        about: "unrolls loops over the few elements around another one",
+        run: unroll_windows,
     },
     Pass {
         name: "read_constants",

@@ -73,18 +73,18 @@ struct Access {
 }
 
 /// A loop with one latch.
-struct Counted {
-    header: Block,
-    latch: Block,
-    body: Vec<Block>,
-    counters: Vec<Counter>,
+pub(super) struct Counted {
+    pub(super) header: Block,
+    pub(super) latch: Block,
+    pub(super) body: Vec<Block>,
+    pub(super) counters: Vec<Counter>,
 }
 
 /// A phi of a loop's header, of integers.
-struct Counter {
-    phi: Value,
-    start: Value,
-    next: Value,
+pub(super) struct Counter {
+    pub(super) phi: Value,
+    pub(super) start: Value,
+    pub(super) next: Value,
 }
 
 /// The iterations of a loop, for each the values of its counters, and of those of outer loops.
@@ -526,6 +526,37 @@ impl<'a> Nests<'a> {
     }
 }
 
+/// Unrolls a loop completely. The condition `end` is `outcome` in the last iteration, and not known
+/// before. Returns whether that was possible.
+pub(super) fn unroll_until(
+    module: &mut Module,
+    func: Func,
+    counted: Counted,
+    iterations: usize,
+    (end, outcome): (Value, bool),
+) -> bool {
+    let blocks = &module.func(func).blocks;
+    let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+    let flow = Flow::new(module, func, |block| index[&block]);
+    let users = users(module, func);
+    let Some(left) = left(module, &counted, &users, &index, &flow) else {
+        return false;
+    };
+    let mut states = vec![State::new(); iterations];
+    if let Some(last) = states.last_mut() {
+        last.insert(end, outcome.into());
+    }
+    let unrolled = Unrolled {
+        counted,
+        iterations: Iterations { states, end: None },
+        left,
+    };
+    unrolled.unroll(module, func);
+    fold_branches(module, func);
+    remove_unreachable_blocks_of(module, func);
+    true
+}
+
 /// Returns the values of a loop that are used outside, except by phis for the ways out.
 fn left(
     module: &Module,
@@ -571,7 +602,7 @@ fn left(
 }
 
 impl Counted {
-    fn of(module: &Module, blocks: &[Block], each: &Loop) -> Option<Counted> {
+    pub(super) fn of(module: &Module, blocks: &[Block], each: &Loop) -> Option<Counted> {
         let &[latch] = &each.latches[..] else {
             return None;
         };
