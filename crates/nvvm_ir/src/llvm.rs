@@ -8,6 +8,7 @@
 mod fold;
 mod merge_locals;
 mod nest_loops;
+mod nests;
 mod unroll_swaps;
 mod unroll_walks;
 
@@ -84,6 +85,17 @@ impl Exchange {
         let read = read_module(text)?;
         let latches = unroll_walks::latches_of_walks(&read);
         Ok(with_loop_property(text, "unroll.full", &read, &latches))
+    }
+
+    /// Disables unrolling, in LLVM's output before it unrolls loops, for loops with a constant number of
+    /// iterations that repeat an inner loop.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn keep_nests(text: &str) -> Result<String, ReadError> {
+        let read = read_module(text)?;
+        let latches = nests::latches_of_nests(&read);
+        Ok(with_loop_property(text, "unroll.disable", &read, &latches))
     }
 
     /// Returns whether [`Exchange::defer_unrolling`] changes the text of a module if a loop calls one
@@ -520,6 +532,143 @@ define void @f(ptr %0, i64 %1) {
                 !new.contains("!llvm.loop !1") && !new.contains("!llvm.loop !9"),
                 "{new}"
             );
+        }
+    }
+
+    /// A loop over the bits of an integer, of which it counts some.
+    const BITS: &str = "
+define i32 @f(i64 %0, i32 %1) {
+  br label %3
+
+3:                                                ; preds = %3, %2
+  %4 = phi i32 [ 0, %2 ], [ %10, %3 ]
+  %5 = phi i32 [ 0, %2 ], [ %9, %3 ]
+  %6 = zext nneg i32 %4 to i64
+  %7 = lshr i64 %0, %6
+  %8 = trunc i64 %7 to i32
+  %9 = add i32 %5, %8
+  %10 = add nuw nsw i32 %4, 1
+  %11 = icmp eq i32 %10, 64
+  br i1 %11, label %12, label %3
+
+12:                                               ; preds = %3
+  ret i32 %9
+}
+";
+
+    #[test]
+    fn walks_over_bits_are_unrolled() {
+        let expected = BITS.replace("label %12, label %3", "label %12, label %3, !llvm.loop !1");
+        let nodes = "!0 = !{!\"llvm.loop.unroll.full\"}\n!1 = distinct !{!1, !0}\n";
+        assert_eq!(Exchange::unroll_walks(BITS).unwrap(), expected + nodes);
+        for (old, new) in [
+            // The counter is not the distance.
+            ("lshr i64 %0, %6", "lshr i64 %6, %0"),
+            ("lshr i64 %0, %6", "lshr i64 %0, 3"),
+            ("zext nneg i32 %4", "zext nneg i32 %5"),
+            // A shift of 32 bits takes one instruction.
+            (
+                "%6 = zext nneg i32 %4 to i64\n  %7 = lshr i64 %0, %6\n  %8 = trunc i64 %7 to i32",
+                "%6 = trunc i64 %0 to i32\n  %7 = lshr i32 %6, %4\n  %8 = add i32 %7, 0",
+            ),
+            ("%10, 64", "%10, %1"),
+            ("%10, 64", "%10, 65"),
+        ] {
+            assert!(BITS.contains(old), "{old}");
+            let text = BITS.replace(old, new);
+            assert_eq!(Exchange::unroll_walks(&text).unwrap(), text);
+        }
+    }
+
+    /// A loop of 64 iterations that repeats a loop over an array of unknown length.
+    const NEST: &str = "
+define void @f(ptr %0, i64 %1) {
+  %3 = alloca [128 x i64], align 8
+  br label %4
+
+4:                                                ; preds = %15, %2
+  %5 = phi i64 [ 0, %2 ], [ %16, %15 ]
+  %6 = phi i64 [ %1, %2 ], [ %12, %15 ]
+  br label %7
+
+7:                                                ; preds = %7, %4
+  %8 = phi i64 [ 0, %4 ], [ %12, %7 ]
+  %9 = getelementptr inbounds [8 x i8], ptr %3, i64 %8
+  %10 = load i64, ptr %9, align 8
+  %11 = add i64 %10, %5
+  store i64 %11, ptr %9, align 8
+  %12 = add i64 %8, 1
+  %13 = icmp eq i64 %12, %6
+  br i1 %13, label %14, label %7
+
+14:                                               ; preds = %7
+  store i64 %12, ptr %0, align 8
+  br label %15
+
+15:                                               ; preds = %14
+  %16 = add nuw nsw i64 %5, 1
+  %17 = icmp eq i64 %16, 64
+  br i1 %17, label %18, label %4
+
+18:                                               ; preds = %15
+  ret void
+}
+";
+
+    #[test]
+    fn loops_that_repeat_loops_are_kept() {
+        let expected = NEST.replace("label %18, label %4", "label %18, label %4, !llvm.loop !1");
+        let nodes = "!0 = !{!\"llvm.loop.unroll.disable\"}\n!1 = distinct !{!1, !0}\n";
+        assert_eq!(Exchange::keep_nests(NEST).unwrap(), expected + nodes);
+        // The other exit limits the iterations, of the outer loop in the first line.
+        for (old, new) in [
+            (
+                "  store i64 %12, ptr %0, align 8\n  br label %15",
+                "  %20 = icmp ne i64 %5, 63\n  br i1 %20, label %15, label %18",
+            ),
+            ("icmp eq i64 %12, %6", "icmp eq i64 %12, %1"),
+            // The array is loaded at a constant index, too.
+            ("store i64 %12, ptr %0", "store i64 %12, ptr %3"),
+            (
+                "store i64 %12, ptr %0, align 8",
+                "%20 = load i64, ptr %3, align 8\n  store i64 %20, ptr %0, align 8",
+            ),
+        ] {
+            assert!(NEST.contains(old), "{old}");
+            let text = NEST.replace(old, new);
+            let kept = Exchange::keep_nests(&text).unwrap();
+            assert!(kept.contains("unroll.disable"), "{new}");
+        }
+        for (old, new) in [
+            // Few iterations, or an unknown number.
+            ("%16, 64", "%16, 8"),
+            ("%16, 64", "%16, %1"),
+            ("icmp eq i64 %16, 64", "icmp ult i64 %16, %1"),
+            // The inner loop has a constant number of iterations in each copy.
+            ("icmp eq i64 %12, %6", "icmp eq i64 %12, 4"),
+            ("icmp eq i64 %12, %6", "icmp ugt i64 %12, %5"),
+            (
+                "%13 = icmp eq i64 %12, %6",
+                "%20 = call i64 @llvm.umin.i64(i64 %5, i64 3)\n  %13 = icmp ugt i64 %12, %20",
+            ),
+            // The indices of the array are constants then.
+            (
+                "getelementptr inbounds [8 x i8], ptr %3, i64 %8",
+                "getelementptr inbounds [8 x i8], ptr %3, i64 %5",
+            ),
+            // The program has decided.
+            (
+                "label %18, label %4\n",
+                "label %18, label %4, !llvm.loop !7\n",
+            ),
+        ] {
+            assert!(NEST.contains(old), "{old}");
+            let mut text = NEST.replace(old, new);
+            if new.contains("!7") {
+                text.push_str("\n!7 = distinct !{!7}\n");
+            }
+            let kept = Exchange::keep_nests(&text).unwrap();
+            assert!(!kept.contains("!llvm.loop !1"), "{kept}");
         }
     }
 

@@ -137,6 +137,7 @@ pub(crate) fn optimize(
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
+        text = Exchange::keep_nests(&text).map_err(Failure::Read)?;
         if defers {
             text = Exchange::defer_unrolling(&text).map_err(Failure::Read)?;
         }

@@ -1,4 +1,5 @@
-//! The loops that walk over an array of a thread and that LLVM must unroll.
+//! The loops that walk over an array of a thread, or over the bits of an integer, and that LLVM must
+//! unroll.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,21 +13,26 @@ use crate::value::{Block, Const, Func, Value};
 const ITERATIONS: u128 = 64;
 /// The maximum number of instructions of all iterations.
 const INSTS: u128 = 2048;
+/// The same for a loop over the bits of an integer, of which fewer instructions remain.
+const INSTS_OF_BITS: u128 = 2560;
 
 /// Returns the latches of loops with a constant number of iterations that access a local variable
-/// at an address which they carry, each as the index of a block.
+/// at an address which they carry, or that shift 64-bit integers by their counter, each as the index
+/// of a block.
 ///
 /// `for (x, y) in a.iter().flatten().zip(b.iter().flatten())` carries the addresses of two rows and
 /// of their ends, which are null at first. LLVM counts the instructions of all iterations, although
 /// few are left if all addresses are known, so it does not unroll such loops. Then the arrays stay
 /// in local memory.
+///
+/// `for bit in 0..64 { if mask >> bit & 1 == 1 { … } }` shifts both halves of `mask`, in three
+/// instructions. In an unrolled loop, the test of a bit of one half is a part of the branch.
 pub(super) fn latches_of_walks(module: &Module) -> Vec<(Func, usize)> {
     let mut latches = Vec::new();
     for func in module.funcs() {
         let blocks = &module.func(func).blocks;
-        let has_variable = (blocks.iter().flat_map(|&block| &module.block(block).insts))
-            .any(|&inst| is_variable(module, inst));
-        if !has_variable {
+        let mut insts = blocks.iter().flat_map(|&block| &module.block(block).insts);
+        if !insts.any(|&it| is_variable(module, it) || distance(module, it).is_some()) {
             continue;
         }
         let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
@@ -38,7 +44,7 @@ pub(super) fn latches_of_walks(module: &Module) -> Vec<(Func, usize)> {
                 (each.body.iter()).all(|block| *block == each.header || !headers.contains(block));
             if let [latch] = each.latches[..]
                 && is_innermost
-                && is_walk(module, blocks, each, latch)
+                && (is_walk(module, blocks, each, latch) || takes_bits(module, blocks, each, latch))
             {
                 latches.push((func, latch));
             }
@@ -49,9 +55,7 @@ pub(super) fn latches_of_walks(module: &Module) -> Vec<(Func, usize)> {
 
 fn is_walk(module: &Module, blocks: &[Block], each: &Loop, latch: usize) -> bool {
     let body: HashSet<Block> = each.body.iter().map(|&block| blocks[block]).collect();
-    let size: usize = body.iter().map(|&it| module.block(it).insts.len()).sum();
-    let iterations = iterations(module, blocks[each.header], blocks[latch]);
-    iterations.is_some_and(|count| count <= ITERATIONS && count * size as u128 <= INSTS)
+    is_short(module, blocks, each, latch, INSTS)
         && body.iter().all(|&block| is_plain(module, block))
         && (body.iter().flat_map(|&block| &module.block(block).insts)).any(|&inst| {
             match module.inst(inst).map(|data| &data.kind) {
@@ -61,6 +65,63 @@ fn is_walk(module: &Module, blocks: &[Block], each: &Loop, latch: usize) -> bool
                 _ => false,
             }
         })
+}
+
+/// Returns whether a loop shifts 64-bit integers by its counter.
+fn takes_bits(module: &Module, blocks: &[Block], each: &Loop, latch: usize) -> bool {
+    let counter = |value: Value| match module.inst(value).map(|data| &data.kind) {
+        Some(&InstKind::Cast { value, .. }) => value,
+        _ => value,
+    };
+    let header = blocks[each.header];
+    let is_counter = |value: Value| {
+        let data = module.inst(value);
+        let is_phi = data.is_some_and(|it| matches!(it.kind, InstKind::Phi(_)));
+        is_phi && data.is_some_and(|it| it.block == header) && {
+            let next = module.incoming(value, blocks[latch]);
+            next.is_some() && next == compared(module, blocks[latch])
+        }
+    };
+    is_short(module, blocks, each, latch, INSTS_OF_BITS)
+        && (each
+            .body
+            .iter()
+            .flat_map(|&block| &module.block(blocks[block]).insts))
+        .filter_map(|&inst| distance(module, inst))
+        .any(|distance| is_counter(counter(distance)))
+}
+
+/// Returns the distance of a shift of a 64-bit integer.
+fn distance(module: &Module, inst: Value) -> Option<Value> {
+    match module.inst(inst)?.kind {
+        InstKind::Bin {
+            op: BinOp::Shl | BinOp::LShr,
+            rhs,
+            ..
+        } if module.types.int_bits(module.ty(inst)) == Some(64) => {
+            module.as_const(rhs).is_none().then_some(rhs)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what the branch at the end of a block compares.
+fn compared(module: &Module, block: Block) -> Option<Value> {
+    let InstKind::CondBr { cond, .. } = module.inst(module.terminator(block)?)?.kind else {
+        return None;
+    };
+    match module.inst(cond)?.kind {
+        InstKind::ICmp { lhs, .. } => Some(lhs),
+        _ => None,
+    }
+}
+
+/// Returns whether all iterations of a loop, whose number is constant, have few instructions.
+fn is_short(module: &Module, blocks: &[Block], each: &Loop, latch: usize, limit: u128) -> bool {
+    let insts = each.body.iter().map(|&it| &module.block(blocks[it]).insts);
+    let size = insts.map(Vec::len).sum::<usize>() as u128;
+    let iterations = iterations(module, blocks[each.header], blocks[latch]);
+    iterations.is_some_and(|count| count <= ITERATIONS && count * size <= limit)
 }
 
 /// Returns the number of iterations of a loop whose latch ends it after a constant number.
