@@ -39,7 +39,11 @@ const HELPERS: &[&str] = &[
 
 /// Source files whose pass takes functions or calls that the backend chooses; their unit tests cover
 /// them.
-const NO_COMMAND: &[&str] = &["passes/call_directly.rs", "passes/parameters.rs"];
+const NO_COMMAND: &[&str] = &[
+    "passes/call_directly.rs",
+    "passes/call_pointers.rs",
+    "passes/parameters.rs",
+];
 
 fn tests_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ir")

@@ -7,7 +7,7 @@ use nvvm_ir::{
     MemAccess, Ordering, ParamAttrs, RmwOp, Scope, Type, Value,
 };
 use rustc_abi::{
-    self as abi, Align, BackendRepr, HasDataLayout, Size, TargetDataLayout, WrappingRange,
+    self as abi, Align, BackendRepr, CanonAbi, HasDataLayout, Size, TargetDataLayout, WrappingRange,
 };
 use rustc_ast::expand::typetree::FncTree;
 use rustc_codegen_ssa::MemFlags;
@@ -914,6 +914,8 @@ impl<'a, 'tcx> BuilderMethods<'a, 'tcx> for Builder<'a, 'tcx> {
             crate::virtual_calls::note(self.cx, call, func, instance);
             let mut locations = self.cx.locations.borrow_mut();
             locations.note_call(self.tcx, call, self.block, self.span);
+        } else if fn_abi.is_some_and(|abi| abi.conv == CanonAbi::Rust) {
+            crate::virtual_calls::note_pointer(self.cx, call, func);
         }
         call
     }

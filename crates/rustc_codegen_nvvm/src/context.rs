@@ -65,6 +65,8 @@ pub(crate) struct CodegenCx<'tcx> {
     pub vtables: RefCell<FxHashMap<(Ty<'tcx>, Option<ty::ExistentialTraitRef<'tcx>>), Value>>,
     /// The calls through vtables.
     pub virtual_calls: RefCell<Vec<VirtualCall<'tcx>>>,
+    /// Calls of function pointers.
+    pub pointer_calls: RefCell<Vec<Value>>,
     pub strings: RefCell<FxHashMap<String, Value>>,
     /// Items that have been referenced and are still to be lowered.
     pub queue: RefCell<VecDeque<Item<'tcx>>>,
@@ -143,6 +145,7 @@ impl<'tcx> CodegenCx<'tcx> {
             allocations: Default::default(),
             vtables: Default::default(),
             virtual_calls: Default::default(),
+            pointer_calls: Default::default(),
             strings: Default::default(),
             queue: Default::default(),
             referrers: Default::default(),

@@ -1,11 +1,12 @@
-//! Calls of methods of trait objects, which become direct calls if few types have a vtable.
+//! Calls of methods of trait objects and of function pointers, which become direct calls if few
+//! functions are candidates.
 //!
 //! The module is the whole program, so its vtables are all that a trait object can have.
 //! `nvvm_ir::passes::call_directly` compares the vtable of a call with each of them. LLVM can inline the
 //! methods then, and data that they access stays out of local memory.
 
 use nvvm_ir::passes::{self, VirtualCall as Replacement};
-use nvvm_ir::{InstKind, Value};
+use nvvm_ir::{Const, InstKind, Value};
 use rustc_middle::ty::{
     self, ExistentialTraitRef, Instance, InstanceKind, Ty, TyCtxt, VtblEntry, elaborate,
 };
@@ -58,6 +59,23 @@ pub(crate) fn note<'tcx>(cx: &CodegenCx<'tcx>, call: Value, func: Value, instanc
     });
 }
 
+/// Records a call of `func`, which has Rust's ABI, if it is a function pointer. A pointer with another ABI
+/// may come from code that is linked later.
+pub(crate) fn note_pointer(cx: &CodegenCx<'_>, call: Value, func: Value) {
+    if !cx.optimizes() {
+        return;
+    }
+    let module = cx.module.borrow();
+    let Some(data) = module.inst(call).filter(|_| module.as_func(func).is_none()) else {
+        return;
+    };
+    // Formatting is to be small instead of fast. The path is part of the mangled name.
+    let caller = module.block(data.block).func;
+    if !module.func(caller).name.contains("4core3fmt") {
+        cx.pointer_calls.borrow_mut().push(call);
+    }
+}
+
 /// Replaces the recorded calls, after the whole program has been lowered.
 pub(crate) fn call_directly(cx: &CodegenCx<'_>) {
     let calls = cx.virtual_calls.take();
@@ -70,7 +88,21 @@ pub(crate) fn call_directly(cx: &CodegenCx<'_>) {
         })
     });
     let replacements: Vec<Replacement> = replacements.collect();
-    passes::call_directly(&mut cx.module.borrow_mut(), replacements);
+    let module = &mut *cx.module.borrow_mut();
+    passes::call_directly(module, replacements);
+    let calls = cx.pointer_calls.take();
+    let vtables = cx.vtables.borrow();
+    let vtables = vtables.keys().filter_map(|&(ty, own)| {
+        let vtable = cx.tcx.vtable_allocation((ty, own));
+        let vtable = cx.tcx.global_alloc(vtable).unwrap_memory();
+        let &address = cx.allocations.borrow().get(&vtable)?;
+        match module.as_const(address)? {
+            Const::Addr { base, .. } => Some(*base),
+            _ => None,
+        }
+    });
+    let vtables = vtables.collect();
+    passes::call_pointers(module, &calls, &vtables);
 }
 
 /// Returns the vtables that an object of a trait can have, with the function at an index of each.

@@ -11,6 +11,21 @@
 
 declare void @seen(ptr)
 
+define internal void @first() {
+start:
+  ret void
+}
+
+define internal void @second() {
+start:
+  ret void
+}
+
+define internal void @third() {
+start:
+  ret void
+}
+
 ; A local table. The object of the last element is known because all other indices are excluded.
 define float @local(i64 %i) {
 ; CHECK-LABEL: define float @local(i64 %i) {
@@ -383,4 +398,60 @@ start:
   %vtable = load ptr, ptr %place, align 8
   %is_square = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @square to ptr)
   ret i1 %is_square
+}
+
+; A local table of functions.
+define i1 @functions(i64 %i) {
+; CHECK-LABEL: define i1 @functions(i64 %i) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %table = alloca { [3 x i64] }, align 8
+; CHECK-NEXT:   %a = getelementptr inbounds i8, ptr %table, i64 8
+; CHECK-NEXT:   %b = getelementptr inbounds i8, ptr %table, i64 16
+; CHECK-NEXT:   store i64 ptrtoint (ptr @first to i64), ptr %table, align 8
+; CHECK-NEXT:   store ptr @second, ptr %a, align 8
+; CHECK-NEXT:   store i64 ptrtoint (ptr @third to i64), ptr %b, align 8
+; CHECK-NEXT:   %place = getelementptr inbounds [8 x i8], ptr %table, i64 %i
+; CHECK-NEXT:   %function = load ptr, ptr %place, align 8
+; CHECK-NEXT:   %is_second = icmp eq i64 %i, 1
+; CHECK-NEXT:   %is_third = icmp eq i64 %i, 2
+; CHECK-NEXT:   %either = or i1 %is_second, %is_third
+; CHECK-NEXT:   ret i1 %either
+; CHECK-NEXT: }
+start:
+  %table = alloca { [3 x i64] }, align 8
+  %a = getelementptr inbounds i8, ptr %table, i64 8
+  %b = getelementptr inbounds i8, ptr %table, i64 16
+  store i64 ptrtoint (ptr @first to i64), ptr %table, align 8
+  store ptr @second, ptr %a, align 8
+  store i64 ptrtoint (ptr @third to i64), ptr %b, align 8
+  %place = getelementptr inbounds [8 x i8], ptr %table, i64 %i
+  %function = load ptr, ptr %place, align 8
+  %is_second = icmp eq ptr %function, @second
+  %is_third = icmp eq ptr %function, @third
+  %either = or i1 %is_second, %is_third
+  ret i1 %either
+}
+
+; A declaration may be another name of one of the others.
+define i1 @declared(i64 %i) {
+; CHECK-LABEL: define i1 @declared(i64 %i) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %table = alloca { [2 x i64] }, align 8
+; CHECK-NEXT:   %a = getelementptr inbounds i8, ptr %table, i64 8
+; CHECK-NEXT:   store i64 ptrtoint (ptr @seen to i64), ptr %table, align 8
+; CHECK-NEXT:   store ptr @second, ptr %a, align 8
+; CHECK-NEXT:   %place = getelementptr inbounds [8 x i8], ptr %table, i64 %i
+; CHECK-NEXT:   %function = load ptr, ptr %place, align 8
+; CHECK-NEXT:   %is_second = icmp eq ptr %function, @second
+; CHECK-NEXT:   ret i1 %is_second
+; CHECK-NEXT: }
+start:
+  %table = alloca { [2 x i64] }, align 8
+  %a = getelementptr inbounds i8, ptr %table, i64 8
+  store i64 ptrtoint (ptr @seen to i64), ptr %table, align 8
+  store ptr @second, ptr %a, align 8
+  %place = getelementptr inbounds [8 x i8], ptr %table, i64 %i
+  %function = load ptr, ptr %place, align 8
+  %is_second = icmp eq ptr %function, @second
+  ret i1 %is_second
 }

@@ -99,6 +99,9 @@ fn lookups(module: &Module, func: Func) -> Vec<Lookup> {
                 }
             }
             elements.sort_unstable_by_key(|&(number, _)| number);
+            for (_, element) in &mut elements {
+                *element = as_address(module, *element);
+            }
             let has_type = |&(_, element): &(i64, Value)| module.ty(element) == module.ty(load);
             // An access between two elements would load parts of both.
             let is_whole = offset % WORD == 0 && index.scale % WORD == 0;
@@ -134,7 +137,7 @@ fn contents(
                 &InstKind::Store { value, access, .. }
                     if value != address && place.index.is_none() && is_plain(&access) =>
                 {
-                    module.as_const(value)?;
+                    is_constant(module, value).then_some(())?;
                     let is_word = module.types.size(module.ty(value)) == WORD as u64;
                     (is_word && place.offset % WORD == 0).then_some(())?;
                     if *words.entry(place.offset).or_insert(value) != value {
@@ -153,6 +156,18 @@ fn contents(
     Some(words)
 }
 
+fn is_constant(module: &Module, value: Value) -> bool {
+    module.as_const(value).is_some() || module.as_func(value).is_some()
+}
+
+/// Returns the address that a constant is as an integer, or the constant.
+fn as_address(module: &Module, constant: Value) -> Value {
+    match module.as_const(constant) {
+        Some(&Const::PtrToInt(address)) => address,
+        _ => constant,
+    }
+}
+
 /// Adds the words of a constant that consists of nothing else, and returns the offset of its end.
 fn add_words(
     module: &Module,
@@ -160,8 +175,8 @@ fn add_words(
     start: i64,
     words: &mut HashMap<i64, Value>,
 ) -> Option<i64> {
-    match module.as_const(constant)? {
-        Const::Aggregate(elements) => {
+    match module.as_const(constant) {
+        Some(Const::Aggregate(elements)) => {
             (elements.iter()).try_fold(start, |at, &element| add_words(module, element, at, words))
         }
         _ => {
@@ -172,9 +187,13 @@ fn add_words(
     }
 }
 
-/// Returns the global variable and the offset that a constant is the address of. The address is that
-/// of a byte of the variable, so addresses of different variables differ.
+/// Returns the function, or the global variable and the offset, that a constant is the address of. The
+/// address is that of a byte of the variable, so addresses of different variables differ.
 fn address(module: &Module, constant: Value) -> Option<(Value, i64)> {
+    if let Some(func) = module.as_func(constant) {
+        // A declaration may be another name of the same function.
+        return (!module.func(func).blocks.is_empty()).then_some((constant, 0));
+    }
     let &Const::Addr { base, offset } = module.as_const(constant)? else {
         return None;
     };
