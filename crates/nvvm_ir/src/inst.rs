@@ -142,6 +142,22 @@ pub enum IntPred {
 }
 
 impl IntPred {
+    /// Returns whether the predicate orders signed integers.
+    pub fn is_signed(self) -> bool {
+        self.unsigned() != self
+    }
+
+    /// Returns the predicate that orders integers without sign in the same way.
+    pub fn unsigned(self) -> IntPred {
+        match self {
+            IntPred::Sgt => IntPred::Ugt,
+            IntPred::Sge => IntPred::Uge,
+            IntPred::Slt => IntPred::Ult,
+            IntPred::Sle => IntPred::Ule,
+            other => other,
+        }
+    }
+
     /// Returns the predicate that holds where this one does not.
     pub fn inverse(self) -> IntPred {
         match self {

@@ -51,6 +51,7 @@ mod parameters;
 mod prune;
 mod reachable;
 mod read_constants;
+mod rejoin_branches;
 mod remove_unreachable_blocks;
 mod resume_unrolling;
 mod select_cases;
@@ -106,6 +107,7 @@ pub use pair_sin_cos::{pair_sin_cos, store_sin_cos};
 pub use parameters::{Inherited, inherit_parameter, push_argument};
 pub use prune::{prune, symbols_in, symbols_of};
 pub use read_constants::read_constants;
+pub use rejoin_branches::rejoin_branches;
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use resume_unrolling::resume_unrolling;
 pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
@@ -223,6 +225,11 @@ pub const PASSES: &[Pass] = &[
         name: "merge_branches",
         about: "merges two conditional branches with the same targets into one",
         run: merge_branches,
+    },
+    Pass {
+        name: "rejoin_branches",
+        about: "lets threads meet before a branch that some of them skip",
+        run: rejoin_branches,
     },
     Pass {
         name: "skip_selects",

@@ -340,6 +340,7 @@ impl Compiler<'_> {
                     passes::select_refined(&mut optimized);
                     passes::select_joined(&mut optimized);
                     passes::merge_branches(&mut optimized);
+                    passes::rejoin_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);
                     passes::subtract_steps(&mut optimized);
                     passes::count_doublings(&mut optimized);

@@ -43,7 +43,7 @@ pub fn count_doublings(module: &mut Module) {
 }
 
 /// A range of integers without sign, with both ends.
-type Range = (u128, u128);
+pub(super) type Range = (u128, u128);
 
 /// A loop whose number of iterations is known.
 struct Counted {
@@ -79,7 +79,7 @@ fn counted(module: &Module, func: Func) -> Vec<Counted> {
 }
 
 /// Returns the predicate, the variable and the constant of a comparison with a constant on the right.
-fn constant_side(module: &Module, cond: Value) -> Option<(IntPred, Value, u128)> {
+pub(super) fn constant_side(module: &Module, cond: Value) -> Option<(IntPred, Value, u128)> {
     match module.inst(cond)?.kind {
         InstKind::ICmp { pred, lhs, rhs } => Some((pred, lhs, number(module, rhs)?)),
         _ => None,
@@ -229,7 +229,7 @@ impl Counted {
 }
 
 /// Returns the largest integer of a number of bits.
-fn largest(bits: u32) -> u128 {
+pub(super) fn largest(bits: u32) -> u128 {
     u128::MAX >> (128 - bits)
 }
 
@@ -296,14 +296,10 @@ fn bounds(module: &Module, value: Value, variable: (Value, Range), depth: u32) -
 
 /// Returns the outcome of a comparison of an integer with a constant, if it is the same for all
 /// integers of a range.
-fn compare(pred: IntPred, bits: u32, range: Range, limit: u128) -> Option<bool> {
+pub(super) fn compare(pred: IntPred, bits: u32, range: Range, limit: u128) -> Option<bool> {
     let (low, high) = range;
     let limit = limit & largest(bits);
-    let is_signed = matches!(
-        pred,
-        IntPred::Sgt | IntPred::Sge | IntPred::Slt | IntPred::Sle
-    );
-    if is_signed && high.max(limit) > largest(bits - 1) {
+    if pred.is_signed() && high.max(limit) > largest(bits - 1) {
         return None;
     }
     let decide = |always: bool, never: bool| match (always, never) {
