@@ -141,6 +141,10 @@ const MULTIPLICATION: usize = 8;
 /// The maximum number of products of which each is a factor of the next one.
 const NESTED_PRODUCTS: usize = 2;
 
+/// An entry for strided launches pays if its cost is at most as many tenths of that of the general
+/// entry. Bodies that mostly compute with floats or 32-bit integers differ less.
+const WORTHWHILE_TENTHS: usize = 9;
+
 /// A slice among the parameters of a kernel. Its elements are readable during the whole launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
@@ -203,6 +207,7 @@ pub fn optimize<'a>(
                 && let Some(Optimized { budget, other }) =
                     optimize(&mut original, Launches::Strided)
                 && let Some((entry, condition)) = other
+                && cost(&entry) * 10 <= cost(function) * WORTHWHILE_TENTHS
             {
                 budgets.extend(budget.map(|budget| (entry.name, budget)));
                 others.push((entry, condition));
@@ -216,6 +221,31 @@ pub fn optimize<'a>(
     }
     module.items = items;
     budgets
+}
+
+/// Returns about how many machine instructions a function has.
+fn cost(function: &Function<'_>) -> usize {
+    let mut cost = 0;
+    for statement in function.body.iter().flatten() {
+        instructions::instructions(statement, &mut |it| {
+            let is_wide = matches!(it.modifiers.last(), Some(&("u64" | "s64" | "b64")));
+            cost += match (it.opcode, it.modifiers.first()) {
+                // Conversions between integers and copies mostly disappear.
+                ("mov" | "cvt" | "cvta", _) | ("ld", Some(&"param")) => 0,
+                ("div" | "rem", _) => {
+                    if is_wide {
+                        20
+                    } else {
+                        10
+                    }
+                }
+                ("mul" | "mad", Some(&"lo")) if is_wide => 4,
+                ("ld" | "st" | "atom" | "red", _) => 1,
+                _ => 1 + usize::from(is_wide),
+            };
+        });
+    }
+    cost
 }
 
 /// Adds the directives of the kernels' budgets. Kernels that call functions have no limit: ptxas
