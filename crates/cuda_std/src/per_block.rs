@@ -277,7 +277,7 @@ impl<'a, T, const N: usize> Piece<'a, T, N> {
         places.map(move |i| {
             // SAFETY: in bounds, and exclusive to this thread: indices of blocks and warps are
             // unique in the grid, and those of threads and lanes in their block or warp.
-            (start + i, unsafe { pointer.add(start + i).as_mut() })
+            (start + i, unsafe { pointer.add(start).add(i).as_mut() })
         })
     }
 }

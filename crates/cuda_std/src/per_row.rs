@@ -259,9 +259,12 @@ impl<T> TeamRow<'_, T> {
     pub fn own(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         let (pointer, start) = (self.pointer, self.start);
         self.places.clone().map(move |x| {
+            // Two additions, since LLVM splits that of `start + x`, and no longer knows then that the
+            // address is not null: `None` of the iterator would be tested for.
+            //
             // SAFETY: in bounds, and exclusive to this thread: indices of blocks and warps are
             // unique in the grid, and those of threads and lanes in their block or warp.
-            (x, unsafe { pointer.add(start + x).as_mut() })
+            (x, unsafe { pointer.add(start).add(x).as_mut() })
         })
     }
 }

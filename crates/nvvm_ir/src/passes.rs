@@ -54,6 +54,7 @@ mod read_constants;
 mod rejoin_branches;
 mod remove_unreachable_blocks;
 mod resume_unrolling;
+mod scan_extremes;
 mod select_cases;
 mod select_elements;
 mod select_joined;
@@ -111,6 +112,7 @@ pub use rejoin_branches::rejoin_branches;
 pub use remove_unreachable_blocks::remove_unreachable_blocks;
 pub use resume_unrolling::resume_unrolling;
 pub(crate) use resume_unrolling::{expanded, latches_of_calling_loops};
+pub use scan_extremes::scan_extremes;
 pub use select_cases::select_cases;
 pub use select_elements::select_elements;
 pub use select_joined::select_joined;
@@ -215,6 +217,11 @@ pub const PASSES: &[Pass] = &[
         name: "select_refined",
         about: "replaces branches past blocks that choose again among the same values",
         run: select_refined,
+    },
+    Pass {
+        name: "scan_extremes",
+        about: "computes maxima of two lanes also where there is no other lane",
+        run: scan_extremes,
     },
     Pass {
         name: "square_differences",

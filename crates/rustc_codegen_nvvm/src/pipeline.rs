@@ -365,6 +365,7 @@ impl Compiler<'_> {
                     passes::narrow_sums(&mut optimized);
                     passes::widen_differences(&mut optimized);
                     passes::square_differences(&mut optimized);
+                    passes::scan_extremes(&mut optimized);
                     passes::narrow_products(&mut optimized);
                     passes::widen_bytes(&mut optimized);
                     // LLVM may introduce operations that the legalizer cannot handle.
