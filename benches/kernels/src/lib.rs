@@ -25,6 +25,7 @@ pub mod data;
 pub mod dense;
 pub mod detection;
 pub mod docking;
+pub mod domains;
 pub mod dynamics;
 pub mod encoding;
 pub mod estimates;

@@ -12,6 +12,7 @@ mod data;
 mod dense;
 mod detection;
 mod docking;
+mod domains;
 mod dynamics;
 mod encoding;
 mod estimates;
@@ -449,4 +450,37 @@ pub const ALL: &[(&str, Make)] = &[
     ("gene_chain", sundry::gene_chain),
     ("symmetric_fir", sundry::symmetric_fir),
     ("filmic_pixels", sundry::filmic_pixels),
+    ("utm_project", domains::utm_project),
+    ("reversi_moves", domains::reversi_moves),
+    ("dense_dijkstra", domains::dense_dijkstra),
+    ("window_entropy", domains::window_entropy),
+    ("nmea_fix", domains::nmea_fix),
+    ("cigar_spans", domains::cigar_spans),
+    ("one_edit", domains::one_edit),
+    ("keccak_chain", domains::keccak_chain),
+    ("mueller_chain", domains::mueller_chain),
+    ("implied_vol", domains::implied_vol),
+    ("keyframes", domains::keyframes),
+    ("rank7_3d", domains::rank7_3d),
+    ("darcy3d", domains::darcy3d),
+    ("color_cube", domains::color_cube),
+    ("polygon_moments", domains::polygon_moments),
+    ("arm_dexterity", domains::arm_dexterity),
+    ("kendall_windows", domains::kendall_windows),
+    ("bwt_blocks", domains::bwt_blocks),
+    ("bootstrap_means", domains::bootstrap_means),
+    ("triangles", domains::triangles),
+    ("csv_fields", domains::csv_fields),
+    ("kaplan_meier", domains::kaplan_meier),
+    ("squeeze_excite", domains::squeeze_excite),
+    ("gated_dilated", domains::gated_dilated),
+    ("seam_costs", domains::seam_costs),
+    ("curve_ladder", domains::curve_ladder),
+    ("swiss_lookup", domains::swiss_lookup),
+    ("auction", domains::auction),
+    ("felsenstein", domains::felsenstein),
+    ("worley_tiles", domains::worley_tiles),
+    ("maze_flood", domains::maze_flood),
+    ("huffman_streams", domains::huffman_streams),
+    ("sat_overlap", domains::sat_overlap),
 ];
