@@ -6194,3 +6194,77 @@ fn launches_with_few_threads_have_an_entry() {
     // A kernel without a grid-stride loop has at most one other entry.
     assert!(entry_for(&histogram(false), kernels, ptx::Launches::Strided).is_none());
 }
+
+#[test]
+fn distances_of_ordinary_launches_are_below_the_bound() {
+    let text = format!(
+        "{PANIC}
+        .visible .entry k(.param .u64 k_param_0, .param .u64 k_param_1, .param .u32 k_param_2)
+            .reqntid 256, 1, 1 {{
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %from, %count, %x, %step, %d<12>;
+            ld.param.u64 %from, [k_param_0];
+            ld.param.u64 %count, [k_param_1];
+            ld.param.u32 %r1, [k_param_2];
+            mov.u32 %r2, %ctaid.x;
+            mul.wide.u32 %d0, %r2, 256;
+            mov.u32 %r3, %tid.x;
+            cvt.u64.u32 %d1, %r3;
+            or.b64 %x, %d0, %d1;
+            cvt.s64.s32 %step, %r1;
+            setp.ge.u64 %p1, %x, %count;
+            @%p1 bra $end;
+            add.s64 %d2, %x, %step;
+            setp.ge.u64 %p2, %d2, %count;
+            @%p2 bra $end;
+            sub.s64 %d3, %x, %step;
+            setp.ge.u64 %p3, %d3, %count;
+            @%p3 bra $end;
+            shl.b64 %d4, %d2, 2;
+            add.s64 %d5, %from, %d4;
+            ld.global.u32 %r4, [%d5];
+            shl.b64 %d6, %d3, 2;
+            add.s64 %d7, %from, %d6;
+            ld.global.u32 %r5, [%d7];
+            add.s32 %r6, %r4, %r5;
+            shl.b64 %d8, %x, 2;
+            add.s64 %d9, %from, %d8;
+            st.global.u32 [%d9], %r6;
+        $end:
+            ret;
+        }}"
+    );
+    let slices = [Slice {
+        kernel: "k".to_owned(),
+        pointer: 0,
+        length: 1,
+        element: 4,
+    }];
+    let kernels = ptx::Kernels {
+        slices: &slices,
+        ordinary_entries: true,
+        ..ptx::Kernels::default()
+    };
+    let (entry, condition) = entry_with_condition(&text, kernels);
+    assert!(!entry.contains("setp.ge.u64"), "{entry}");
+    let sizes = ptx::LaunchSizes {
+        block: [256, 1, 1],
+        grid: [4, 1, 1],
+    };
+    let bound = 1 << 30;
+    for (step, holds) in [
+        (0, true),
+        (-1, true),
+        (bound - 1, true),
+        (-bound, true),
+        (bound, false),
+        (-bound - 1, false),
+        (i32::MAX, false),
+        (i32::MIN, false),
+    ] {
+        let values = [0, 1000, u64::from(step as u32)];
+        let found = condition.holds(&sizes, |index, _, _| values[index]);
+        assert_eq!(found, holds, "{step}");
+    }
+}

@@ -1589,6 +1589,84 @@ fn window(rng: &mut Rng) -> (String, bool) {
     (text.finish(""), is_within)
 }
 
+/// Returns a kernel that loads a neighbor of each element of a matrix whose index it computes before
+/// it compares the neighbor's coordinates, as LLVM does, and whether all neighbors are within the
+/// matrix. The integers have 64 bits, or 32 bits with sign.
+fn neighbor(rng: &mut Rng) -> (String, bool) {
+    let mut text = Text::new(rng);
+    let mut pick = |range| text.rng.i64(range);
+    let (row, column) = (pick(-2..3), pick(-2..3));
+    // Sometimes the kernel compares others.
+    let is_within = pick(0..4) > 0;
+    let (tested_row, tested_column) = match is_within {
+        true => (row, column),
+        false => (pick(-2..3), pick(-2..3)),
+    };
+    let is_wide = text.rng.bool();
+    let (register, ty) = match is_wide {
+        true => ("%rd", "s64"),
+        false => ("%r", "s32"),
+    };
+    text.line("mov.u32 %acc, 7;\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %tid.y;");
+    text.line("mov.u32 %r3, %nctaid.x;\nmov.u32 %r4, %nctaid.x;");
+    text.line("cvt.u64.u32 %rd1, %r1;\ncvt.u64.u32 %rd2, %r2;");
+    text.line("cvt.u64.u32 %rd3, %r3;\ncvt.u64.u32 %rd4, %r4;");
+    text.line("setp.ge.u64 %p1, %rd1, %bound;\n@%p1 bra $end;");
+    text.line("setp.ge.u64 %p2, %rd2, %offset;\n@%p2 bra $end;");
+    text.line("$rows:\nmov.u64 %rd5, %rd1;\n$columns:");
+    let [x, y, width, height] = ["%rd5", "%rd2", "%bound", "%offset"].map(|name| match is_wide {
+        true => name.to_owned(),
+        false => text.op("%r", "cvt.u32.u64", name),
+    });
+    let mut add = |a: &str, b: &str| text.op(register, &format!("add.{ty}"), &format!("{a}, {b}"));
+    let (own_row, own_column) = (add(&y, &row.to_string()), add(&x, &column.to_string()));
+    let tested = [
+        (add(&y, &tested_row.to_string()), &height),
+        (add(&x, &tested_column.to_string()), &width),
+    ];
+    let index = match is_wide || text.rng.bool() {
+        true => {
+            let operands = format!("{own_row}, {width}");
+            let start = text.op(register, &format!("mul.lo.{ty}"), &operands);
+            text.op(
+                register,
+                &format!("add.{ty}"),
+                &format!("{start}, {own_column}"),
+            )
+        }
+        false => {
+            let operands = format!("{own_row}, {width}, {own_column}");
+            text.op(register, "mad.lo.s32", &operands)
+        }
+    };
+    let index = match is_wide {
+        true => index,
+        false => text.op("%rd", "cvt.s64.s32", &index),
+    };
+    for (coordinate, extent) in &tested {
+        let comparisons = match is_wide {
+            true => vec![("setp.ge.u64", &extent[..])],
+            false => vec![("setp.lt.s32", "0"), ("setp.ge.s32", extent)],
+        };
+        for (opcode, limit) in comparisons {
+            let p = text.op("%p", opcode, &format!("{coordinate}, {limit}"));
+            text.line(&format!("@{p} bra $skip;"));
+        }
+    }
+    text.check(&index, "%xs_len");
+    let at = text.address("%xs", &index);
+    let value = text.op("%r", "ld.global.u32", &format!("[{at}]"));
+    text.line(&format!("mad.lo.s32 %acc, %acc, 31, {value};"));
+    text.line("$skip:");
+    let own = text.op("%rd", "mad.lo.s64", "%rd2, %bound, %rd5");
+    let at = text.address("%out", &own);
+    text.line(&format!("st.global.u32 [{at}], %acc;"));
+    text.line("add.s64 %rd5, %rd5, %rd3;\nsetp.lt.u64 %p3, %rd5, %bound;\n@%p3 bra $columns;");
+    text.line("add.s64 %rd2, %rd2, %rd4;\nsetp.lt.u64 %p4, %rd2, %offset;\n@%p4 bra $rows;");
+    text.line("$end:\nret;");
+    (text.finish(""), is_within)
+}
+
 /// Returns the length of a slice with a matrix, perhaps another one, and the numbers of the launch.
 fn matrix(rng: &mut Rng) -> (u64, [u64; 4]) {
     let (width, height) = (rng.u64(..7), rng.u64(..7));
@@ -1602,6 +1680,11 @@ fn matrix(rng: &mut Rng) -> (u64, [u64; 4]) {
 #[test]
 fn windows_of_matrices_change_nothing() {
     loads_of_matrices_change_nothing(window, matrix, 2);
+}
+
+#[test]
+fn neighbors_in_matrices_change_nothing() {
+    loads_of_matrices_change_nothing(neighbor, matrix, 3);
 }
 
 /// Returns a kernel that loads the elements of a matrix between two rows and two columns that are

@@ -55,6 +55,9 @@ const DEMANDS: usize = 4;
 /// products.
 const FEW: usize = 3;
 
+/// The maximum number of registers whose values may wrap around where they are computed.
+const WRAPPED: usize = 128;
+
 /// The registers that are multiplied, sorted.
 type Product<'a> = Vec<&'a str>;
 
@@ -231,6 +234,9 @@ struct Known<'a> {
     values: HashMap<&'a str, Value<'a>>,
     /// What registers without extents are computed as, such as twice a position in the grid.
     definitions: HashMap<&'a str, Rc<Polynomial<'a>>>,
+    /// The registers that have the values of polynomials if these are below 2³¹ and not negative: LLVM
+    /// computes `(y - 1) * width + x` before the check `y - 1 < height`.
+    wrapped: BTreeMap<&'a str, Wrapped<'a>>,
     limits: Vec<Limit<'a>>,
     /// The extents in parameters, each with the register that is loaded first.
     parameters: HashMap<(&'a str, i64), &'a str>,
@@ -246,6 +252,14 @@ struct Known<'a> {
     /// The extents and starts of parts that a register is the maximum of.
     ends: HashMap<&'a str, Part<'a>>,
     sum_limits: Vec<SumLimit<'a>>,
+}
+
+/// A polynomial that a register is equal to modulo a power of two, whose exponent is `bits`. A register
+/// with more bits is the extension of one with as many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wrapped<'a> {
+    polynomial: Rc<Polynomial<'a>>,
+    bits: u32,
 }
 
 /// A comparison whose outcome is known if a sum of products of extents is at most a length.
@@ -685,6 +699,7 @@ fn analyze<'a>(
                 if let Some(&Operand::Name(register)) = it.operands.first()
                     && single.contains_key(register)
                 {
+                    known.unwrap(&facts, &special.extents, it);
                     let [proven, sum] = known.compare(&facts, &special.extents, it, register);
                     sums.extend(sum.map(|it| (register, it)));
                     let in_table = || compare_in_table(single, &facts, special, it, register);
@@ -963,6 +978,9 @@ impl<'a> Known<'a> {
         self.definitions.remove(register);
         (self.definitions).retain(|_, definition| definition.registers().all(|it| it != register));
         (self.values).retain(|_, value| value.polynomial.registers().all(|it| it != register));
+        (self.wrapped).retain(|name, it| {
+            *name != register && it.polynomial.registers().all(|it| it != register)
+        });
         (self.limits).retain(|limit| limit.register != register && limit.bound != register);
         (self.parameters).retain(|_, first| *first != register);
         (self.positions).retain(|from, first| *first != register && !from.contains(&register));
@@ -1126,6 +1144,7 @@ impl<'a> Known<'a> {
             same.is_some()
         });
         (self.definitions).retain(|name, its| other.definitions.get(name) == Some(its));
+        (self.wrapped).retain(|name, its| other.wrapped.get(name) == Some(its));
         self.limits.retain(|limit| other.limits.contains(limit));
         (self.parameters).retain(|place, first| other.parameters.get(place) == Some(first));
         (self.positions).retain(|from, first| other.positions.get(from) == Some(first));
@@ -1192,6 +1211,10 @@ impl<'a> Known<'a> {
             }
             _ => Vec::new(),
         };
+        let wrapped = match value {
+            None => self.wrapped(facts, it),
+            Some(_) => None,
+        };
         let quotient = self.dividend(facts, it).map(|bound| (bound, false));
         let exact = (value.as_ref()).filter(|(value, _)| value.hypothesis.is_none());
         let difference = exact.and_then(|(value, _)| self.remainder(&value.polynomial));
@@ -1223,6 +1246,8 @@ impl<'a> Known<'a> {
             let part = part.filter(|part| !part.depends_on(result));
             parts.extend(part.map(|it| (result, it)));
         }
+        let wrapped = wrapped.filter(|it| it.polynomial.registers().all(|name| name != result));
+        self.wrapped.extend(wrapped.map(|it| (result, it)));
         match value {
             Some((value, _)) if value.polynomial.registers().any(|name| name == result) => {}
             Some((value, true)) => _ = self.values.insert(result, value),
@@ -1248,6 +1273,62 @@ impl<'a> Known<'a> {
                     is_reached,
                 });
                 self.limits.extend(limits);
+            }
+        }
+    }
+
+    /// Returns the polynomial that the result of an instruction is equal to modulo 2⁶⁴ or 2³².
+    fn wrapped(&self, facts: &Facts<'a>, it: &Instruction<'a>) -> Option<Wrapped<'a>> {
+        let bits = match (it.opcode, &it.modifiers[..]) {
+            ("add" | "sub", ["s64" | "u64"]) | ("mul", ["lo", "s64" | "u64"]) => 64,
+            ("add" | "sub", ["s32" | "u32"]) | ("mul" | "mad", ["lo", "s32" | "u32"]) => 32,
+            ("cvt", ["u32", "u64"] | ["u64", "u32"] | ["s64", "s32"]) => 32,
+            _ => return None,
+        };
+        if it.guard.is_some() || self.wrapped.len() >= WRAPPED {
+            return None;
+        }
+        let of = |index: usize| {
+            let operand = it.operands.get(index)?;
+            let known = match operand {
+                Operand::Name(name) => self.wrapped.get(name),
+                _ => None,
+            };
+            if let Some(known) = known {
+                return (known.bits >= bits).then(|| Rc::clone(&known.polynomial));
+            }
+            let value = self.value(facts, operand)?;
+            value.hypothesis.is_none().then_some(value.polynomial)
+        };
+        let polynomial = match it.opcode {
+            "add" => of(1)?.plus(&*of(2)?, 1)?,
+            "sub" => of(1)?.plus(&*of(2)?, -1)?,
+            "mul" => of(1)?.times(&*of(2)?)?,
+            "mad" => of(1)?.times(&*of(2)?)?.plus(&*of(3)?, 1)?,
+            // The extension of a register that is equal modulo 2³².
+            _ => (*of(1)?).clone(),
+        };
+        Some(Wrapped {
+            polynomial: polynomial.into(),
+            bits,
+        })
+    }
+
+    /// Finds out whether the operands of a comparison that may wrap around do not, because they are
+    /// below a product of extents and not negative.
+    fn unwrap(&mut self, facts: &Facts<'a>, extents: &HashSet<&'a str>, it: &Instruction<'a>) {
+        for operand in it.operands.iter().skip(1).filter(|_| it.opcode == "setp") {
+            if let Operand::Name(name) = *operand
+                && let Some(Wrapped { polynomial, .. }) = self.wrapped.get(name)
+                && !self.values.contains_key(name)
+                && let Some((most, _)) = self.below(facts, extents, polynomial, Limits::All)
+            {
+                let value = Value {
+                    polynomial: Rc::clone(polynomial),
+                    range: (0, BOUND as i64 - 1),
+                    hypothesis: Some(most.into()),
+                };
+                self.values.insert(name, value);
             }
         }
     }

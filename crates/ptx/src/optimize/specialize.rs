@@ -8,6 +8,7 @@
 //! - All lengths and extents among the parameters are below [`BOUND`].
 //! - The products of such numbers and of the thread's coordinates, in indices, are too (see
 //!   [`products`]).
+//! - The parameters with sign that are added to coordinates are between -[`BOUND`] and [`BOUND`].
 //! - The grid has one dimension, if the kernel only uses the flattened index of the block; likewise
 //!   the block.
 //! - The grid has a thread for each element: no grid-stride loop has a second iteration. Another
@@ -259,6 +260,18 @@ pub(super) fn specialize<'a>(
         let low = test.emit(Type::B32, "cvt", &["u32", "u64"], value);
         test.demand("ne", "s32", [Operand::Name(low), number(0)]);
     }
+    let steps = match known.ordinary_entries {
+        true => steps(test.graph, &cold, &single, &extents),
+        false => BTreeMap::new(),
+    };
+    let mut of_steps: Vec<(&'a str, Range)> = Vec::new();
+    for (step, extended) in steps {
+        let operands = [Operand::Name(test.value(step)?), number(BOUND)];
+        let sum = test.emit(Type::B32, "add", &["s32"], operands);
+        test.demand("lt", "u32", [Operand::Name(sum), number(2 * BOUND)]);
+        let range = (-(BOUND as i64), BOUND as i64 - 1);
+        of_steps.extend(extended.into_iter().map(|it| (it, range)));
+    }
     let range_of = |(&name, &value): (&&'a str, &&'a str)| match extents.contains(name) {
         true => Some((value, (0, BOUND as i64 - 1))),
         false => (ranges.iter().find(|(it, _)| *it == name)).map(|&(_, range)| (value, range)),
@@ -349,7 +362,7 @@ pub(super) fn specialize<'a>(
         general_is_slow: is_slow,
         extents: extents.into_iter().map(in_copy).collect(),
         positive: positive.into_iter().map(in_copy).collect(),
-        bounded: (of_products.ranges())
+        bounded: (of_products.ranges().chain(of_steps))
             .map(|(name, range)| (in_copy(name), range))
             .collect(),
         ranges,
@@ -628,6 +641,51 @@ fn divisors<'a>(
         }
     };
     checks.filter_map(divisor).collect()
+}
+
+/// Returns the parameters of 32 bits with sign that are added to or subtracted from numbers that are
+/// compared with extents, such as the distance of a neighbor, each with the registers of 64 bits that
+/// have its value.
+fn steps<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    single: &HashMap<&'a str, Instruction<'a>>,
+    extents: &HashSet<&'a str>,
+) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+    let mut extended: BTreeMap<&'a str, BTreeSet<&'a str>> = BTreeMap::new();
+    for (&result, it) in single {
+        if let ("cvt", ["s64", "s32"], None, &[_, Operand::Name(from)]) =
+            (it.opcode, &it.modifiers[..], it.guard, &it.operands[..])
+            && let Some(load) = single.get(from)
+            && is_parameter(load)
+            && load.guard.is_none()
+            && matches!(load.modifiers[..], ["param", "u32" | "s32" | "b32"])
+        {
+            extended.entry(from).or_default().insert(result);
+        }
+    }
+    // The parameters in sums.
+    let mut sums: HashMap<&'a str, &'a str> = HashMap::default();
+    for (&result, it) in single {
+        if let ("add" | "sub", ["s64" | "u64"]) = (it.opcode, &it.modifiers[..]) {
+            sources(it, &mut |name| {
+                let step = extended.iter().find(|(_, all)| all.contains(name));
+                sums.extend(step.map(|(&step, _)| (result, step)));
+            });
+        }
+    }
+    let mut compared = HashSet::default();
+    graph.visit(hot(graph, cold), &mut |it| {
+        if let ("setp", [_, "u64" | "s64"], [_, Operand::Name(a), Operand::Name(b)]) =
+            (it.opcode, &it.modifiers[..], &it.operands[..])
+        {
+            for (sum, extent) in [(a, b), (b, a)] {
+                compared.extend(sums.get(sum).filter(|_| extents.contains(extent)).copied());
+            }
+        }
+    });
+    extended.retain(|step, _| compared.contains(step));
+    extended
 }
 
 /// Returns the extents whose predecessor limits other numbers, as in `i.min(len - 1)`, in a fixed
