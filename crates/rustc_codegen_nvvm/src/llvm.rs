@@ -131,6 +131,8 @@ pub(crate) fn optimize(
         let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
         dumper.dump("inlined.ll", || text.clone());
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
+        text = Exchange::split_phases(&text).map_err(Failure::Read)?;
+        text = Exchange::test_choices(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
         if defers {

@@ -68,6 +68,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                         BinOp::Mul => a.wrapping_mul(b),
                         BinOp::Xor => a ^ b,
                         BinOp::And => a & b,
+                        BinOp::Or => a | b,
                         _ => panic!("{op:?}"),
                     }
                 }
@@ -75,6 +76,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     let (a, b) = (get(lhs), get(rhs));
                     u64::from(match pred {
                         IntPred::Eq => a == b,
+                        IntPred::Ne => a != b,
                         IntPred::Ult => a < b,
                         _ => panic!("{pred:?}"),
                     })
@@ -85,9 +87,13 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     otherwise,
                 } => get(if get(cond) & 1 != 0 { then } else { otherwise }),
                 &InstKind::Cast { op, value } => match op {
-                    CastOp::ZExt => get(value),
+                    CastOp::ZExt | CastOp::IntToPtr | CastOp::PtrToInt => get(value),
                     _ => panic!("{op:?}"),
                 },
+                InstKind::Gep { base, indices, .. } => {
+                    // Of bytes.
+                    get(*base).wrapping_add(get(indices[0]))
+                }
                 InstKind::Call(call) => {
                     seen.push(get(call.args[0]));
                     if seen.len() == limit {
@@ -107,6 +113,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
 fn of(module: &Module, values: &HashMap<Value, u64>, value: Value) -> u64 {
     match module.as_const(value) {
         Some(Const::Int(number)) => *number as u64,
+        Some(Const::IntToPtr(address)) => *address,
         Some(_) => 0,
         None => values[&value],
     }
