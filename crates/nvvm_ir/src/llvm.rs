@@ -9,6 +9,8 @@ mod fold;
 mod merge_locals;
 mod nest_loops;
 mod nests;
+mod split_phases;
+mod test_choices;
 mod unroll_swaps;
 mod unroll_walks;
 
@@ -65,6 +67,24 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn nest_loops(text: &str) -> Result<String, ReadError> {
         nest_loops::nest_loops(text)
+    }
+
+    /// Splits loops that go through phases, as those over `a.iter().chain(b)`, in LLVM's output before it
+    /// unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn split_phases(text: &str) -> Result<String, ReadError> {
+        split_phases::split_phases(text)
+    }
+
+    /// Replaces tests whether an address that a loop selects is null by tests of the conditions of the
+    /// selects, in LLVM's output before it unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn test_choices(text: &str) -> Result<String, ReadError> {
+        test_choices::test_choices(text)
     }
 
     /// Unrolls loops that exchange pointers to variables in each iteration, in LLVM's output before it

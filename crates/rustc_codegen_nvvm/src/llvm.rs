@@ -135,6 +135,8 @@ pub(crate) fn optimize(
         dumper.dump("inlined.ll", || text.clone());
         text = Exchange::merge_locals(&text).map_err(Failure::Read)?;
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
+        text = Exchange::split_phases(&text).map_err(Failure::Read)?;
+        text = Exchange::test_choices(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
         text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
         text = Exchange::keep_nests(&text).map_err(Failure::Read)?;

@@ -94,7 +94,7 @@ fn known(
 }
 
 /// Compares two integers of some bits.
-fn compared(pred: IntPred, a: u128, b: u128, bits: u32) -> Option<bool> {
+pub(super) fn compared(pred: IntPred, a: u128, b: u128, bits: u32) -> Option<bool> {
     let signed = |number: u128| {
         let shift = 128u32.checked_sub(bits)?;
         Some(((number << shift) as i128) >> shift)

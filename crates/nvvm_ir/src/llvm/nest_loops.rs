@@ -236,7 +236,7 @@ fn reach(
 
 /// Returns whether blocks that are entered at one of them form nested loops, each of which is
 /// entered at one block.
-fn is_reducible(
+pub(super) fn is_reducible(
     body: &BTreeSet<usize>,
     entry: usize,
     successors: impl Fn(usize) -> Vec<usize>,
@@ -308,7 +308,7 @@ impl<'a> Body<'a> {
             } else if !label.trim().is_empty() {
                 // A first block without a name has no number that is easy to find.
                 let block = blocks.last_mut()?;
-                let is_case = line.starts_with("    ") || label.trim() == "]";
+                let is_case = line.starts_with("    ") || label.trim().starts_with(']');
                 if !is_case {
                     block.terminator = at;
                 }

@@ -352,7 +352,7 @@ impl<'a> Body<'a> {
     }
 
     /// Replaces the lines of a block.
-    fn replace(&mut self, block: &Lines, new: &[String]) {
+    pub(super) fn replace(&mut self, block: &Lines, new: &[String]) {
         for at in block.first..block.end {
             self.changed.insert(at, String::new());
         }
@@ -361,7 +361,7 @@ impl<'a> Body<'a> {
 }
 
 /// Returns a line of a copy of a loop without scopes of aliases, which hold for one iteration.
-fn without_scopes(line: &str, copy: usize) -> Option<String> {
+pub(super) fn without_scopes(line: &str, copy: usize) -> Option<String> {
     if copy == 0 {
         return Some(line.to_owned());
     }
@@ -385,7 +385,7 @@ pub(super) fn without_aliases(line: &str) -> String {
 }
 
 /// Returns the type of an instruction's result, if it is a number or a generic address.
-fn type_of_any(inst: &str) -> Option<&str> {
+pub(super) fn type_of_any(inst: &str) -> Option<&str> {
     let (op, rest) = inst.split_once(' ')?;
     match op {
         "load" => {
@@ -402,7 +402,7 @@ fn type_of_any(inst: &str) -> Option<&str> {
 }
 
 /// Returns a type if it is a number or a generic address.
-fn type_of_word(ty: &str) -> Option<&str> {
+pub(super) fn type_of_word(ty: &str) -> Option<&str> {
     let bits = ty.strip_prefix('i').map(str::parse::<u32>);
     let is_int = bits.is_some_and(|bits| bits.is_ok());
     (is_int || ["ptr", "half", "bfloat", "float", "double"].contains(&ty)).then_some(ty)

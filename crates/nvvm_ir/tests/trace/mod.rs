@@ -106,6 +106,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                         BinOp::Mul => a.wrapping_mul(b),
                         BinOp::Xor => a ^ b,
                         BinOp::And => a & b,
+                        BinOp::Or => a | b,
                         _ => panic!("{op:?}"),
                     }
                 }
@@ -113,6 +114,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     let (a, b) = (get(lhs), get(rhs));
                     u64::from(match pred {
                         IntPred::Eq => a == b,
+                        IntPred::Ne => a != b,
                         IntPred::Ult => a < b,
                         _ => panic!("{pred:?}"),
                     })
@@ -123,7 +125,7 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     otherwise,
                 } => get(if get(cond) & 1 != 0 { then } else { otherwise }),
                 &InstKind::Cast { op, value } => match op {
-                    CastOp::ZExt => get(value),
+                    CastOp::ZExt | CastOp::IntToPtr | CastOp::PtrToInt => get(value),
                     _ => panic!("{op:?}"),
                 },
                 InstKind::Call(call) if let Callee::Intrinsic(intrinsic) = call.callee => {
@@ -191,6 +193,7 @@ fn word(locals: &mut [Local], address: u64) -> Option<&mut u64> {
 fn of(module: &Module, values: &HashMap<Value, u64>, value: Value) -> u64 {
     match module.as_const(value) {
         Some(Const::Int(number)) => *number as u64,
+        Some(Const::IntToPtr(address)) => *address,
         Some(_) => 0,
         None => values[&value],
     }
