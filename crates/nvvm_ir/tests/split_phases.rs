@@ -372,13 +372,34 @@ start:
   ret void
 }
 ";
-    let new = split(text);
-    for args in [[0, 0], [1, 0], [0, 2], [3, 4]] {
-        let expected: Vec<u64> = args.into_iter().filter(|&arg| arg != 0).collect();
-        assert_eq!(trace(text, args, 60), expected);
-        assert_eq!(trace(&new, args, 60), expected, "{new}");
+    // The addresses as numbers, which the loop does not compute.
+    let as_numbers = [
+        (
+            "%p = inttoptr i64 %0 to ptr",
+            "%i = inttoptr i64 %0 to ptr\n  %p = ptrtoint ptr %i to i64",
+        ),
+        (
+            "%q = inttoptr i64 %1 to ptr",
+            "%j = inttoptr i64 %1 to ptr\n  %q = ptrtoint ptr %j to i64",
+        ),
+        ("%n = ptrtoint ptr %x to i64", "%n = add i64 %x, 0"),
+        ("phi ptr", "phi i64"),
+        ("icmp eq ptr", "icmp eq i64"),
+        ("null", "0"),
+    ];
+    let numbers = (as_numbers.iter()).fold(text.to_owned(), |text, (old, new)| {
+        assert!(text.contains(old), "{old}");
+        text.replace(old, new)
+    });
+    for text in [text, &numbers] {
+        let new = split(text);
+        for args in [[0, 0], [1, 0], [0, 2], [3, 4]] {
+            let expected: Vec<u64> = args.into_iter().filter(|&arg| arg != 0).collect();
+            assert_eq!(trace(text, args, 60), expected);
+            assert_eq!(trace(&new, args, 60), expected, "{new}");
+        }
+        assert_eq!(new.matches("call void @seen").count(), 2, "{new}");
     }
-    assert_eq!(new.matches("call void @seen").count(), 2, "{new}");
 }
 
 /// A loop that goes on while it chooses one of two addresses instead of null.

@@ -24,6 +24,8 @@ const GROWTH: usize = 3;
 const NODES: usize = 512;
 /// The maximum number of loops of a function that are split.
 const LOOPS: usize = 8;
+/// The maximum number of values among which a phi chooses.
+const VALUES: usize = 64;
 /// The maximum length of a chain of instructions before a loop that tells whether a value is null.
 pub(super) const DEPTH: usize = 8;
 
@@ -270,7 +272,7 @@ impl<'a> States<'a> {
         self.chosen(phi) == (true, true)
     }
 
-    /// Returns whether the loop chooses a value among addresses, and whether among null or zero.
+    /// Returns whether a value is chosen among addresses, and whether among null or zero.
     fn chosen(&self, value: Value) -> (bool, bool) {
         let (mut seen, mut pending) = (HashSet::new(), vec![value]);
         let (mut is_address, mut may_be_null) = (false, false);
@@ -286,8 +288,10 @@ impl<'a> States<'a> {
                     false
                 }
             };
-            let kind = self.module.inst(value).map(|data| &data.kind);
-            match kind.filter(|_| self.is_inside(value)) {
+            if seen.len() > VALUES {
+                break;
+            }
+            match self.module.inst(value).map(|data| &data.kind) {
                 Some(InstKind::Phi(_)) => pending.extend(self.operands(value)),
                 Some(&InstKind::Select {
                     then, otherwise, ..

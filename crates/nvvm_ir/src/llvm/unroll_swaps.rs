@@ -392,11 +392,11 @@ pub(super) fn type_of_any(inst: &str) -> Option<&str> {
             let ty = rest.split(',').next()?;
             type_of_word(ty)
         }
-        "phi" | "icmp" | "fcmp" | "getelementptr" | "select" | "zext" | "sext" | "trunc"
-        | "add" | "sub" | "mul" | "and" | "or" | "xor" | "shl" | "lshr" | "ashr" | "fadd"
-        | "fsub" | "fmul" | "fdiv" | "fneg" | "uitofp" | "sitofp" | "fptoui" | "fptosi"
-        | "fpext" | "fptrunc" | "ptrtoint" | "inttoptr" | "bitcast" | "udiv" | "sdiv" | "urem"
-        | "srem" | "frem" => type_of(inst),
+        "phi" | "freeze" | "icmp" | "fcmp" | "getelementptr" | "select" | "zext" | "sext"
+        | "trunc" | "add" | "sub" | "mul" | "and" | "or" | "xor" | "shl" | "lshr" | "ashr"
+        | "fadd" | "fsub" | "fmul" | "fdiv" | "fneg" | "uitofp" | "sitofp" | "fptoui"
+        | "fptosi" | "fpext" | "fptrunc" | "ptrtoint" | "inttoptr" | "bitcast" | "udiv"
+        | "sdiv" | "urem" | "srem" | "frem" => type_of(inst),
         _ => None,
     }
 }
