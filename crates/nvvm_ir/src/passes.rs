@@ -59,6 +59,7 @@ mod select_cases;
 mod select_elements;
 mod select_joined;
 mod select_refined;
+mod separate_fields;
 mod separate_locals;
 mod separate_panics;
 mod share_slots;
@@ -117,6 +118,7 @@ pub use select_cases::select_cases;
 pub use select_elements::select_elements;
 pub use select_joined::select_joined;
 pub use select_refined::select_refined;
+pub use separate_fields::separate_fields;
 pub use separate_locals::separate_locals;
 pub use separate_panics::separate_panics;
 pub(crate) use share_slots::{Copied, copied_locals};
@@ -257,6 +259,11 @@ pub const PASSES: &[Pass] = &[
         name: "unite_latches",
         about: "lets each loop go back from one block",
         run: unite_latches,
+    },
+    Pass {
+        name: "separate_fields",
+        about: "moves fields beside an array to variables of their own",
+        run: separate_fields,
     },
     Pass {
         name: "separate_locals",

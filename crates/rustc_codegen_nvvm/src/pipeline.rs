@@ -346,6 +346,7 @@ impl Compiler<'_> {
                     passes::count_doublings(&mut optimized);
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
+                    passes::separate_fields(&mut optimized);
                     passes::expand_moves(&mut optimized);
                     passes::copy_tails(&mut optimized);
                     passes::merge_loops(&mut optimized);

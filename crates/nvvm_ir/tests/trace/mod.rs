@@ -18,7 +18,7 @@ struct Local {
 }
 
 /// Runs `@f` and returns the arguments of its calls, up to `limit`. An access to a variable outside its
-/// lifetime, or a branch on [`UNDEF`], ends the run.
+/// lifetime or its bounds, or a branch on [`UNDEF`], ends the run.
 pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
     let module = read_module(text).unwrap();
     let func: Func = module.as_func(module.named("f").unwrap()).unwrap();
@@ -113,9 +113,13 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                 &InstKind::ICmp { pred, lhs, rhs } => {
                     let (a, b) = (get(lhs), get(rhs));
                     u64::from(match pred {
+                        _ if a == UNDEF || b == UNDEF => return seen,
                         IntPred::Eq => a == b,
                         IntPred::Ne => a != b,
                         IntPred::Ult => a < b,
+                        IntPred::Ule => a <= b,
+                        IntPred::Ugt => a > b,
+                        IntPred::Uge => a >= b,
                         _ => panic!("{pred:?}"),
                     })
                 }
@@ -182,12 +186,13 @@ fn marked(module: &Module, func: Func) -> Vec<Value> {
         .collect()
 }
 
-/// Returns the word at an address, if its variable lives.
+/// Returns the word at an address, if its variable lives and has it.
 fn word(locals: &mut [Local], address: u64) -> Option<&mut u64> {
-    let local = &mut locals[(address >> 32) as usize];
+    let local = locals.get_mut((address >> 32) as usize)?;
     let at = (address & 0xffff_ffff) as usize;
     assert!(at.is_multiple_of(8));
-    local.lives.then(|| &mut local.words[at / 8])
+    let words = local.lives.then_some(&mut local.words)?;
+    words.get_mut(at / 8)
 }
 
 fn of(module: &Module, values: &HashMap<Value, u64>, value: Value) -> u64 {
