@@ -6084,6 +6084,33 @@ fn loads_behind_nested_conditions_are_predicated() {
     assert!(branches("ld.volatile.global.u32 %r2, [%rd3];", "", other) > 0);
 }
 
+#[test]
+fn loads_in_part_of_an_arm_are_predicated() {
+    let branches = |outer: &str| {
+        let text = optimized(&format!(
+            ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd1, %rd1;
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u64 %rd3, [k_param_2]; cvta.to.global.u64 %rd3, %rd3;
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u32 %r5, %tid.x; cvt.u64.u32 %rd5, %r5;
+            setp.gt.u64 %p1, %rd5, %rd4; {outer}
+            mul.lo.s64 %rd6, %rd5, %rd4; mov.u32 %r1, 0;
+            setp.gt.u64 %p2, %rd6, %rd2; @%p2 bra $K;
+            add.s64 %rd7, %rd1, %rd6; ld.global.nc.u32 %r1, [%rd7];
+            $K:
+            st.global.u32 [%rd3+12], %r1;
+            $J:
+            ld.global.nc.u32 %r3, [%rd1+4]; st.global.u32 [%rd3+4], %r3;
+            ret;"
+        ));
+        text.matches(" bra").count()
+    };
+    assert_eq!(branches("@%p1 bra $J;"), 1);
+    // ptxas predicates a load behind one condition.
+    assert_eq!(branches(""), 1);
+}
+
 /// Returns a kernel that counts elements in shared memory in a grid-stride loop, or that reads one
 /// element if `is_loop` is not set.
 fn histogram(is_loop: bool) -> String {

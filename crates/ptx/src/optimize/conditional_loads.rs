@@ -2,7 +2,7 @@
 //!
 //! In `if x < width && y < height { *cells.get(y * width + x).unwrap_or(&0) } else { 0 }`, a
 //! computation is between the conditions, so the load is behind two branches. ptxas predicates
-//! loads behind one branch. Where branches remain, each load waits for the one before. This pass
+//! loads behind one branch, unless that is in an arm of another one. Where branches remain, each load waits for the one before. This pass
 //! computes the addresses without branches, so that the loads of neighboring cells are in flight
 //! together.
 
@@ -102,9 +102,14 @@ impl<'a> Arm<'a> {
         if cold[block] || cold[join] || join == from {
             return None;
         }
-        // Behind another condition for the same, or around one.
+        // Behind another condition for the same, or for more, or around one.
         let mut is_nested = match predecessors[from][..] {
-            [before] => graph.blocks[before].end.leads_to(join),
+            [before] => {
+                let targets = graph.blocks[before].end.targets();
+                let mut others = targets.into_iter().filter(|&to| to != from);
+                let is_short = graph.blocks[from].body.len() <= LARGEST;
+                others.any(|to| to == join || is_short && is_reached(graph, cold, join, to))
+            }
             _ => false,
         };
         let mut loads = false;
@@ -203,6 +208,17 @@ impl<'a> Arm<'a> {
         // The arm of an outer branch is one block then.
         graph.absorb(from);
     }
+}
+
+/// Returns whether a block is reached from another one by a few blocks.
+fn is_reached(graph: &Graph<'_>, cold: &[bool], from: Id, to: Id) -> bool {
+    let mut seen = HashSet::from_iter([from]);
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop().filter(|_| seen.len() <= NEAR) {
+        let next = graph.blocks[id].end.targets().into_iter();
+        pending.extend(next.filter(|&id| !cold[id] && seen.insert(id)));
+    }
+    !cold[to] && seen.contains(&to)
 }
 
 /// Returns an instruction that initializes the result of a load.
