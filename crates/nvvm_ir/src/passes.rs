@@ -27,6 +27,7 @@ mod bound_searches;
 mod branch_on_orderings;
 mod call_directly;
 mod call_pointers;
+mod check_windows;
 mod compare_indices;
 mod compute_elements;
 mod contract_halves;
@@ -67,6 +68,7 @@ mod skip_selects;
 mod square_differences;
 mod subtract_steps;
 mod tabulate_cases;
+mod terms;
 mod unite_exits;
 mod unite_latches;
 mod unroll_array_loops;
@@ -86,6 +88,7 @@ pub use bound_searches::bound_searches;
 pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
 pub use call_pointers::call_pointers;
+pub use check_windows::check_windows;
 pub use compare_indices::compare_indices;
 pub use compute_elements::compute_elements;
 pub use contract_halves::contract_halves;
@@ -289,6 +292,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_array_loops",
         about: "unrolls loops over local arrays completely",
         run: unroll_array_loops,
+    },
+    Pass {
+        name: "check_windows",
+        about: "removes checks of the order of the ends of a range around an element",
+        run: check_windows,
     },
     Pass {
         name: "unroll_windows",

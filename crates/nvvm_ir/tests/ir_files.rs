@@ -33,6 +33,7 @@ const HELPERS: &[&str] = &[
     "passes/share_slots/access.rs",
     "passes/share_slots/live.rs",
     "passes/share_slots/place.rs",
+    "passes/terms.rs",
     "passes/unroll_array_loops/known.rs",
     "passes/unroll_array_loops/whole_warps.rs",
 ];

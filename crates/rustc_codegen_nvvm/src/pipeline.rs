@@ -351,6 +351,7 @@ impl Compiler<'_> {
                     passes::copy_tails(&mut optimized);
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
+                    passes::check_windows(&mut optimized);
                     passes::unroll_windows(&mut optimized);
                     passes::read_constants(&mut optimized);
                     passes::compare_indices(&mut optimized);

@@ -62,7 +62,7 @@ fn search(
 }
 
 /// Returns whether a block ends without a return.
-fn panics(module: &Module, block: Block) -> bool {
+pub(super) fn panics(module: &Module, block: Block) -> bool {
     let end = module.terminator(block).and_then(|it| module.inst(it));
     matches!(end.map(|data| &data.kind), Some(InstKind::Unreachable))
 }

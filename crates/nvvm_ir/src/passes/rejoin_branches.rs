@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::count_doublings::{Range, compare, constant_side, largest};
+use super::terms::unextended;
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
 use crate::flow::Flow;
-use crate::inst::{CastOp, InstKind, IntPred};
+use crate::inst::{InstKind, IntPred};
 use crate::module::Module;
 use crate::value::{Block, Func, Value};
 
@@ -230,16 +231,5 @@ fn range(pred: IntPred, limit: u128, bits: u32) -> Option<Range> {
         IntPred::Ugt => Some((limit + 1, most)).filter(|range| range.0 <= range.1),
         IntPred::Uge => Some((limit, most)),
         _ => None,
-    }
-}
-
-/// Returns what an integer is an extension of with zeros, if it is one.
-fn unextended(module: &Module, value: Value) -> Value {
-    match module.inst(value).map(|data| &data.kind) {
-        Some(&InstKind::Cast {
-            op: CastOp::ZExt,
-            value,
-        }) => value,
-        _ => value,
     }
 }

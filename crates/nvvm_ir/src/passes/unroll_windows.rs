@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::terms::distance;
 use super::unroll_array_loops::{Counted, Counter, number, unroll_until};
 use crate::flow::Flow;
-use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred};
-use crate::intrinsic::Intrinsic;
+use crate::inst::{BinOp, Callee, InstKind, IntPred};
 use crate::module::Module;
 use crate::value::{Block, Func, Value};
 
@@ -14,9 +14,6 @@ const ITERATIONS: i128 = 9;
 
 /// The maximum number of instructions of all iterations.
 const LARGEST: usize = 192;
-
-/// The maximum depth of an expression.
-const DEPTH: u32 = 8;
 
 /// Unrolls loops over the few elements around another one.
 ///
@@ -153,7 +150,7 @@ fn iterations(
     let of = |signed: bool, is_inclusive: bool| {
         let is_exact = if signed { flags.nsw } else { flags.nuw };
         (is_exact || is_checked).then_some(())?;
-        let distance = distance(module, bound, counter.start, signed, DEPTH)?;
+        let distance = distance(module, bound, counter.start, signed)?;
         let most = (distance + delay + i128::from(is_inclusive)).max(1);
         (most <= ITERATIONS).then_some(most)
     };
@@ -165,156 +162,4 @@ fn iterations(
         IntPred::Sle => of(true, true),
         _ => None,
     }
-}
-
-/// Returns the maximum of the difference of two integers, if the first one is not less.
-fn distance(module: &Module, high: Value, low: Value, signed: bool, depth: u32) -> Option<i128> {
-    let terms = |value: Value, is_upper: bool| {
-        let mut terms = Terms {
-            module,
-            is_upper,
-            signed,
-            all: Vec::new(),
-        };
-        terms.add(value, 0, depth);
-        terms.all
-    };
-    let lows = terms(low, false);
-    let pairs = (terms(high, true).into_iter())
-        .flat_map(|high| lows.iter().map(move |&low| (high, low)))
-        .filter(|(high, low)| high.base == low.base);
-    pairs.map(|(high, low)| high.constant - low.constant).min()
-}
-
-/// A sum of a value, if there is one, and a constant.
-#[derive(Clone, Copy)]
-struct Term {
-    base: Option<Value>,
-    constant: i128,
-}
-
-/// The bounds of an integer, of which each is a sum.
-///
-/// An addition that wraps around has a smaller result than the sum, and a subtraction a larger one, so
-/// both only have bounds on the other side.
-struct Terms<'a> {
-    module: &'a Module,
-    /// Whether these are upper bounds.
-    is_upper: bool,
-    signed: bool,
-    all: Vec<Term>,
-}
-
-impl Terms<'_> {
-    /// Adds the bounds of the sum of a value and a constant.
-    fn add(&mut self, value: Value, constant: i128, depth: u32) {
-        let module = self.module;
-        let Some(bits) = module.types.int_bits(module.ty(value)) else {
-            return;
-        };
-        if let Some(number) = self.constant(value, bits) {
-            self.all.push(Term {
-                base: None,
-                constant: constant + number,
-            });
-            return;
-        }
-        let (Some(data), Some(depth)) = (module.inst(value), depth.checked_sub(1)) else {
-            self.push(value, constant);
-            return;
-        };
-        match &data.kind {
-            &InstKind::Cast { op, value: inner } if op == self.extension() => {
-                self.add(inner, constant, depth);
-                return;
-            }
-            &InstKind::Bin {
-                op: BinOp::Add,
-                lhs,
-                rhs,
-                flags,
-            } => {
-                let step = number(module, rhs).map(|step| sign_extend(step, bits));
-                let is_exact = if self.signed { flags.nsw } else { flags.nuw };
-                if let Some(step) = step
-                    && ((step > 0) == self.is_upper || is_exact && (self.signed || step > 0))
-                {
-                    self.add(lhs, constant + step, depth);
-                }
-            }
-            // Does not wrap around.
-            &InstKind::Bin {
-                op: BinOp::Sub,
-                lhs,
-                rhs,
-                flags,
-            } if self.is_upper && !self.signed && flags.nuw => {
-                let most = distance(module, lhs, rhs, false, depth);
-                self.all.extend(most.map(|most| Term {
-                    base: None,
-                    constant: constant + most,
-                }));
-            }
-            InstKind::Call(call) => {
-                let &[lhs, rhs, ..] = &call.args[..] else {
-                    self.push(value, constant);
-                    return;
-                };
-                match (intrinsic(&call.callee), self.is_upper, self.signed) {
-                    (Some(Intrinsic::UMin), true, false)
-                    | (Some(Intrinsic::SMin), true, true)
-                    | (Some(Intrinsic::UMax), false, false)
-                    | (Some(Intrinsic::SMax), false, true) => {
-                        self.add(lhs, constant, depth);
-                        self.add(rhs, constant, depth);
-                    }
-                    (Some(Intrinsic::USubSat), true, false) => self.add(lhs, constant, depth),
-                    (Some(Intrinsic::USubSat), false, false) => {
-                        if let Some(step) = self.constant(rhs, bits) {
-                            self.add(lhs, constant - step, depth);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            _ => {}
-        }
-        self.push(value, constant);
-    }
-
-    fn push(&mut self, value: Value, constant: i128) {
-        self.all.push(Term {
-            base: Some(value),
-            constant,
-        });
-    }
-
-    /// Returns the cast that does not change an integer.
-    fn extension(&self) -> CastOp {
-        match self.signed {
-            true => CastOp::SExt,
-            false => CastOp::ZExt,
-        }
-    }
-
-    fn constant(&self, value: Value, bits: u32) -> Option<i128> {
-        let number = number(self.module, value)?;
-        match self.signed {
-            true => Some(sign_extend(number, bits)),
-            false => i128::try_from(number).ok(),
-        }
-    }
-}
-
-fn intrinsic(callee: &Callee) -> Option<Intrinsic> {
-    match callee {
-        Callee::Intrinsic(intrinsic) => Some(*intrinsic),
-        _ => None,
-    }
-}
-
-/// Returns the signed integer with these bits.
-fn sign_extend(number: u128, bits: u32) -> i128 {
-    let unused = 128 - bits;
-    ((number << unused) as i128) >> unused
 }

@@ -209,6 +209,8 @@ pub fn optimize<'a>(
                 && let Some((entry, condition)) = other
                 && cost(&entry) * 10 <= cost(function) * WORTHWHILE_TENTHS
             {
+                // Such a launch often has as many blocks as fit with the general entry's registers.
+                let budget = budget.filter(|&budget| budget == Budget::Small);
                 budgets.extend(budget.map(|budget| (entry.name, budget)));
                 others.push((entry, condition));
             }
