@@ -318,4 +318,61 @@ cases! {
         }
         record.put(sums);
     }
+
+    fn control_windows(i, record) {
+        let values: [u32; 24] = core::array::from_fn(|k| mix(k as u64 * 31 + u64::from(i)) as u32);
+        let length = core::hint::black_box(1 + i as usize % 24);
+        let row = &core::hint::black_box(&values[..])[..length];
+        let fold = |sum: u64, value: u64| mix(sum ^ value);
+        let mut sums = [0; 6];
+        for x in 0..length {
+            for &value in &row[x.saturating_sub(1)..(x + 2).min(length)] {
+                sums[0] = fold(sums[0], value.into());
+            }
+            for k in x.saturating_sub(2)..=(x + 2).min(length - 1) {
+                sums[1] = fold(sums[1], row[k].into());
+            }
+            let center = x as i32;
+            for k in (center - 3).max(0)..(center + 4).min(length as i32) {
+                if row[k as usize] % 7 == 0 {
+                    break;
+                }
+                sums[2] = fold(sums[2], row[k as usize].into());
+            }
+            let least = row[x.saturating_sub(1)..=(x + 1).min(length - 1)].iter().min();
+            sums[3] = fold(sums[3], least.map_or(0, |&least| least.into()));
+        }
+        // Around the ends of the type, also past them.
+        let start = core::hint::black_box(u64::MAX - u64::from(i) % 9);
+        let end = start.wrapping_add(4);
+        let mut k = start;
+        while k != end {
+            sums[4] = fold(sums[4], k);
+            k = k.wrapping_add(1);
+        }
+        let end = start.saturating_add(3);
+        let mut k = start - 2;
+        while k < end {
+            sums[4] = fold(sums[4], k);
+            k += 1;
+        }
+        // Tests that a thread could skip after the one before.
+        let x = core::hint::black_box(i % 32);
+        let mut kept = u64::from(x);
+        if x > 0 {
+            kept = fold(kept, u64::from(values[(x as usize - 1) % 24]));
+        }
+        if x < 31 {
+            kept = fold(kept, u64::from(values[(x as usize + 1) % 24]));
+        }
+        let signed = x as i32 - 16;
+        if signed >= -3 {
+            kept = fold(kept, u64::from(values[(signed + 3) as usize % 24]));
+        }
+        if signed < 5 {
+            kept = fold(kept, 5);
+        }
+        sums[5] = kept;
+        record.put(sums);
+    }
 }
