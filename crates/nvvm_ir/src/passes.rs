@@ -39,6 +39,7 @@ mod dead_functions;
 mod dead_globals;
 mod expand_moves;
 mod fold_null_tests;
+mod index_walks;
 mod keep_searches;
 mod keep_strided_loops;
 mod load_elements;
@@ -100,6 +101,7 @@ pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use expand_moves::expand_moves;
 pub use fold_null_tests::fold_null_tests;
+pub use index_walks::index_walks;
 pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
@@ -327,6 +329,11 @@ pub const PASSES: &[Pass] = &[
         name: "use_conditions",
         about: "replaces numbers that a branch decides by constants behind the branch",
         run: use_conditions,
+    },
+    Pass {
+        name: "index_walks",
+        about: "gives loops over slices that get shorter indices of 32 bits",
+        run: index_walks,
     },
     Pass {
         name: "count_iterations",

@@ -361,6 +361,7 @@ impl Compiler<'_> {
                     passes::keep_searches(&mut optimized);
                     passes::keep_strided_loops(&mut optimized);
                     passes::use_conditions(&mut optimized);
+                    passes::index_walks(&mut optimized);
                     passes::count_iterations(&mut optimized);
                     passes::bound_counts(&mut optimized);
                     passes::unite_exits(&mut optimized);

@@ -96,11 +96,12 @@ fn counts(module: &Module, func: Func) -> Vec<Count> {
     counts
 }
 
-struct Ways<'a> {
-    module: &'a Module,
-    flow: &'a Flow,
-    blocks: &'a [Block],
-    index: &'a HashMap<Block, usize>,
+/// The control flow of a function.
+pub(super) struct Ways<'a> {
+    pub(super) module: &'a Module,
+    pub(super) flow: &'a Flow,
+    pub(super) blocks: &'a [Block],
+    pub(super) index: &'a HashMap<Block, usize>,
 }
 
 impl Ways<'_> {
@@ -247,15 +248,25 @@ impl Ways<'_> {
         from.any(|&from| self.flow.dominates(at, from as usize))
     }
 
+    /// Returns whether a value is not 0 in a block.
+    pub(super) fn is_not_0_in(&self, value: Value, block: Block) -> bool {
+        self.is_not_0_at(value, block, None, DEPTH)
+    }
+
     /// Returns whether a value is not 0 if control goes from a block to another one.
     fn is_not_0(&self, value: Value, from: Block, to: Block, depth: usize) -> bool {
+        self.is_not_0_at(value, from, Some(to), depth)
+    }
+
+    /// Returns whether a value is not 0 in a block, if control goes to another one from there.
+    fn is_not_0_at(&self, value: Value, from: Block, to: Option<Block>, depth: usize) -> bool {
         let module = self.module;
         if let Some(number) = number(module, value) {
             return number != 0;
         }
         let by_branch = branches(module, self.blocks).any(|(block, cond, then, otherwise)| {
             let implies = |target: Block, holds: bool| {
-                let is_edge = block == from && target == to;
+                let is_edge = block == from && Some(target) == to;
                 let is_behind = self.flow.predecessors(self.index[&target]).len() == 1
                     && self.flow.dominates(self.index[&target], self.index[&from]);
                 (is_edge || is_behind) && shows_not_0(module, cond, holds, value, DEPTH)
@@ -273,7 +284,7 @@ impl Ways<'_> {
                         value,
                     },
                     _,
-                )) if depth > 0 => self.is_not_0(value, from, to, depth - 1),
+                )) if depth > 0 => self.is_not_0_at(value, from, to, depth - 1),
                 _ => false,
             }
     }

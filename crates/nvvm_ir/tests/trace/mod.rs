@@ -100,15 +100,18 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                 }
                 &InstKind::Bin { op, lhs, rhs, .. } => {
                     let (a, b) = (get(lhs), get(rhs));
-                    match op {
-                        _ if a == UNDEF || b == UNDEF => UNDEF,
-                        BinOp::Add => a.wrapping_add(b),
-                        BinOp::Mul => a.wrapping_mul(b),
-                        BinOp::Xor => a ^ b,
-                        BinOp::And => a & b,
-                        BinOp::Or => a | b,
-                        _ => panic!("{op:?}"),
-                    }
+                    let bits = module.types.int_bits(module.ty(inst)).unwrap();
+                    u64::MAX >> (64 - bits)
+                        & match op {
+                            _ if a == UNDEF || b == UNDEF => UNDEF,
+                            BinOp::Add => a.wrapping_add(b),
+                            BinOp::Sub => a.wrapping_sub(b),
+                            BinOp::Mul => a.wrapping_mul(b),
+                            BinOp::Xor => a ^ b,
+                            BinOp::And => a & b,
+                            BinOp::Or => a | b,
+                            _ => panic!("{op:?}"),
+                        }
                 }
                 &InstKind::ICmp { pred, lhs, rhs } => {
                     let (a, b) = (get(lhs), get(rhs));
@@ -130,6 +133,10 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                 } => get(if get(cond) & 1 != 0 { then } else { otherwise }),
                 &InstKind::Cast { op, value } => match op {
                     CastOp::ZExt | CastOp::IntToPtr | CastOp::PtrToInt => get(value),
+                    CastOp::Trunc => {
+                        let bits = module.types.int_bits(module.ty(inst)).unwrap();
+                        u64::MAX >> (64 - bits) & get(value)
+                    }
                     _ => panic!("{op:?}"),
                 },
                 InstKind::Call(call) if let Callee::Intrinsic(intrinsic) = call.callee => {
