@@ -42,6 +42,8 @@ define internal fastcc noundef range(i64 0, 10) i64 @f(ptr nofree noundef readon
 define ptx_kernel void @g(ptr %p, <2 x i32> %v) #1 {
 start:
 ; CHECK: = trunc i64 ptrtoint (ptr addrspacecast (ptr addrspace(1) @table to ptr) to i64) to i7
+; CHECK: = add i64 ptrtoint (ptr addrspacecast (ptr addrspace(1) @table to ptr) to i64), 1
+; CHECK: = getelementptr i8, ptr addrspacecast (ptr addrspace(1) @table to ptr), i64 %
 ; CHECK: lshr exact i64 4, 1
   %len = lshr exact i64 sub (i64 ptrtoint (ptr getelementptr inbounds nuw (i8, ptr addrspacecast (ptr addrspace(1) @table to ptr), i64 4) to i64), i64 ptrtoint (ptr addrspacecast (ptr addrspace(1) @table to ptr) to i64)), 1
 ; CHECK: add <2 x i32> %v, <i32 7, i32 7>
@@ -58,6 +60,7 @@ start:
 ; CHECK: call void asm sideeffect "bar.sync 0;", ""() convergent
   tail call void asm sideeffect "bar.sync 0;", ""() #3
   %aligned = icmp eq i7 ptrtoint (ptr addrspacecast (ptr addrspace(1) @table to ptr) to i7), 0
+  %far = icmp eq ptr getelementptr (i8, ptr addrspacecast (ptr addrspace(1) @table to ptr), i64 add (i64 ptrtoint (ptr addrspacecast (ptr addrspace(1) @table to ptr) to i64), i64 1)), %p
   store i1 %aligned, ptr %p, align 1
   ret void
 }

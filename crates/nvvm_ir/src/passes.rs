@@ -101,6 +101,7 @@ pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use expand_moves::expand_moves;
 pub use fold_null_tests::fold_null_tests;
+pub(crate) use fold_null_tests::is_in_static;
 pub use index_walks::index_walks;
 pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;

@@ -264,6 +264,7 @@ pub(super) fn is_reducible(
 }
 
 /// The text of a function, up to its closing brace.
+#[derive(Clone)]
 pub(super) struct Body<'a> {
     pub(super) lines: &'a [String],
     pub(super) blocks: Vec<Lines>,
@@ -306,7 +307,14 @@ impl<'a> Body<'a> {
                     end: at + 1,
                 });
             } else if !label.trim().is_empty() {
-                // A first block without a name has no number that is easy to find.
+                if blocks.is_empty() {
+                    blocks.push(Lines {
+                        name: number_before(&lines[at..])?.to_string(),
+                        first: at,
+                        terminator: at,
+                        end: at,
+                    });
+                }
                 let block = blocks.last_mut()?;
                 let is_case = line.starts_with("    ") || label.trim().starts_with(']');
                 if !is_case {
@@ -515,6 +523,17 @@ impl<'a> Body<'a> {
     }
 }
 
+/// Returns the number of a block without a label: the number before the first one that the lines define.
+fn number_before(lines: &[String]) -> Option<u32> {
+    let first = lines
+        .iter()
+        .find_map(|line| match line.strip_prefix("  %") {
+            Some(line) => line.split_once(" = ")?.0.parse::<u32>().ok(),
+            None => line.split_once(':')?.0.parse().ok(),
+        })?;
+    first.checked_sub(1)
+}
+
 /// Returns the type of an instruction's result, if it is a number or a generic address.
 pub(super) fn type_of(inst: &str) -> Option<&str> {
     let is_type = |word: &&str| {
@@ -522,22 +541,29 @@ pub(super) fn type_of(inst: &str) -> Option<&str> {
         let is_int = bits.is_some_and(|bits| bits.is_ok());
         is_int || ["ptr", "half", "bfloat", "float", "double"].contains(word)
     };
-    // Vectors and other address spaces.
-    if inst.contains(['<', '{']) || inst.contains("addrspace(") {
+    // Vectors and structs.
+    if inst.contains(['<', '{']) {
         return None;
     }
-    let mut words = inst.split(' ');
-    let ty = match words.next()? {
-        "icmp" | "fcmp" => "i1",
-        "getelementptr" => "ptr",
-        // The type of the second operand.
-        "select" => inst.split_once(", ")?.1.split(' ').next()?,
-        _ => match inst.rsplit_once(" to ") {
-            Some((_, ty)) => ty.split(',').next()?,
-            // Flags precede the type.
-            None => words.find(is_type)?,
-        },
+    let (op, rest) = inst.split_once(' ')?;
+    let second = || Some(rest.split_once(", ")?.1);
+    // What starts with the type of the result. Flags precede it.
+    let typed = match op {
+        "icmp" | "fcmp" => return Some("i1"),
+        "select" | "getelementptr" => second()?,
+        "zext" | "sext" | "trunc" | "fpext" | "fptrunc" | "fptoui" | "fptosi" | "uitofp"
+        | "sitofp" | "ptrtoint" | "inttoptr" | "bitcast" | "addrspacecast" => {
+            rest.rsplit_once(" to ")?.1
+        }
+        _ => {
+            let ty = rest.split(' ').find(is_type)?;
+            &rest[ty.as_ptr().addr() - rest.as_ptr().addr()..]
+        }
     };
+    let ty = typed.split([' ', ',']).next()?;
+    if typed[ty.len()..].starts_with(" addrspace(") {
+        return None;
+    }
     is_type(&ty).then_some(ty)
 }
 

@@ -8,8 +8,10 @@ use super::fold::compared;
 use super::nest_loops::{Body, incoming, is_plain, is_reducible, with_bodies, with_names};
 use super::unroll_swaps::{type_of_any, type_of_word, without_scopes};
 use crate::flow::{Flow, Loop};
-use crate::inst::{BinOp, CastOp, InstKind, IntPred};
+use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred};
+use crate::intrinsic::Intrinsic;
 use crate::module::Module;
+use crate::passes::is_in_static;
 use crate::read::{ReadError, read_module};
 use crate::types::{AddrSpace, TypeKind};
 use crate::value::{Block, Const, Func, Value, ValueKind};
@@ -42,14 +44,17 @@ pub(super) fn split_phases(text: &str) -> Result<String, ReadError> {
     let mut text = text.to_owned();
     for round in 0..LOOPS {
         let read = read_module(&text)?;
-        let mut splits: HashMap<&str, Vec<Split>> = HashMap::new();
+        // The loops of a function that may be split. A round splits the first of them that it can.
+        let mut splits: HashMap<&str, Vec<Vec<Split>>> = HashMap::new();
         for func in read.funcs() {
-            if let Some(split) = Split::find(&read, func) {
-                splits.insert(read.func(func).name.as_str(), vec![split]);
+            let found = Split::all(&read, func);
+            if !found.is_empty() {
+                splits.insert(read.func(func).name.as_str(), vec![found]);
             }
         }
-        let new = with_bodies(&text, &splits, |body, split, _| {
-            body.split_loop(split, round)
+        let new = with_bodies(&text, &splits, |body, splits, _| {
+            let mut splits = splits.iter();
+            splits.find_map(|split| body.clone().split_loop(split, round))
         });
         if new == text {
             break;
@@ -100,11 +105,15 @@ pub(super) struct Split {
 }
 
 impl Split {
-    fn find(module: &Module, func: Func) -> Option<Split> {
-        let mut found = None;
-        for_each_loop(module, func, |states, flow| {
-            found = found.take().or_else(|| states.split(flow));
-        });
+    /// Returns the splits of a function's loops that are good, those of inner loops first.
+    fn all(module: &Module, func: Func) -> Vec<Split> {
+        let mut found: Vec<Split> = Vec::new();
+        for numbers in [Numbers::Constants, Numbers::None] {
+            for_each_loop(module, func, numbers, |states, flow| {
+                found.extend(states.split(flow));
+            });
+        }
+        found.sort_by_key(|split| split.body.len());
         found
     }
 
@@ -141,14 +150,27 @@ impl Split {
     }
 }
 
-/// Calls `f` with the small innermost loops of a function whose phis decide branches.
-pub(super) fn for_each_loop(module: &Module, func: Func, mut f: impl FnMut(&States<'_>, &Flow)) {
+/// Which integers of more than eight bits that a loop carries may tell in which phase it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbers {
+    /// Those that are addresses.
+    None,
+    /// Also those that are chosen among constants.
+    Constants,
+}
+
+/// Calls `f` with the small loops of a function whose phis decide branches.
+pub(super) fn for_each_loop(
+    module: &Module,
+    func: Func,
+    numbers: Numbers,
+    mut f: impl FnMut(&States<'_>, &Flow),
+) {
     let blocks = &module.func(func).blocks;
     let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
     let flow = Flow::new(module, func, |block| index[&block]);
     let loops = flow.loops();
     let headers: BTreeSet<usize> = loops.iter().map(|each| each.header).collect();
-    let is_innermost = |each: &Loop| each.body.intersection(&headers).count() == 1;
     // Unreachable blocks may lead into the middle.
     let is_entered = |each: &Loop| {
         let mut inner = each.body.iter().filter(|&&block| block != each.header);
@@ -159,10 +181,9 @@ pub(super) fn for_each_loop(module: &Module, func: Func, mut f: impl FnMut(&Stat
         }) && before.all(|&from| flow.is_reachable(from as usize))
     };
     for each in &loops {
-        if is_innermost(each)
-            && is_small(module, blocks, each)
+        if is_small(module, blocks, each)
             && is_entered(each)
-            && let Some(states) = States::new(module, blocks, &index, each)
+            && let Some(states) = States::new(module, blocks, &index, each, &headers, numbers)
         {
             f(&states, &flow);
         }
@@ -193,11 +214,23 @@ pub(super) struct States<'a> {
     blocks: &'a [Block],
     index: &'a HashMap<Block, usize>,
     each: &'a Loop,
-    /// The values that decide branches, in the order of the blocks' instructions.
+    /// The headers of all loops.
+    headers: &'a BTreeSet<usize>,
+    numbers: Numbers,
+    /// The values that decide branches or are assumed, in the order of the blocks' instructions.
     pub(super) tracked: BTreeMap<usize, Vec<Value>>,
     all: HashSet<Value>,
     /// The tracked values on which the branches of a block and later ones depend, at its start.
     live: HashMap<usize, HashSet<Value>>,
+}
+
+/// Among what phis and selects choose a value.
+struct Chosen {
+    is_address: bool,
+    /// Null or zero is one of the values.
+    may_be_null: bool,
+    /// All of the values are constants.
+    is_constant: bool,
 }
 
 /// A block with what is known when it starts.
@@ -209,17 +242,21 @@ impl<'a> States<'a> {
         blocks: &'a [Block],
         index: &'a HashMap<Block, usize>,
         each: &'a Loop,
+        headers: &'a BTreeSet<usize>,
+        numbers: Numbers,
     ) -> Option<States<'a>> {
         let mut states = States {
             module,
             blocks,
             index,
             each,
+            headers,
+            numbers,
             tracked: BTreeMap::new(),
             all: HashSet::new(),
             live: HashMap::new(),
         };
-        let conds = each.body.iter().filter_map(|&block| states.decider(block));
+        let conds = each.body.iter().flat_map(|&block| states.conditions(block));
         let mut pending: Vec<Value> = conds.collect();
         while let Some(value) = pending.pop() {
             if states.is_inside(value) && states.is_state(value) && states.all.insert(value) {
@@ -259,23 +296,57 @@ impl<'a> States<'a> {
         }
     }
 
+    /// Returns the conditions that a block assumes whenever it runs.
+    fn assumed(&self, block: usize) -> Vec<Value> {
+        let mut conds = Vec::new();
+        for &inst in &self.module.block(self.blocks[block]).insts {
+            let Some(InstKind::Call(call)) = self.module.inst(inst).map(|data| &data.kind) else {
+                continue;
+            };
+            match call.callee {
+                Callee::Intrinsic(Intrinsic::Assume) => conds.extend(call.args.first()),
+                Callee::Intrinsic(Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd) => {}
+                // The call may not return.
+                _ => break,
+            }
+        }
+        conds
+    }
+
+    /// Returns the value that decides where a block continues, and the conditions that it assumes.
+    fn conditions(&self, block: usize) -> Vec<Value> {
+        let mut conds = self.assumed(block);
+        conds.extend(self.decider(block));
+        conds
+    }
+
     /// Returns whether a value may tell in which phase the loop is. Other integers that a loop carries, such
-    /// as counters, would only set the first iteration apart.
+    /// as counters, would only set the first iteration apart. What an inner loop carries tells in which
+    /// phase that loop is.
     fn is_state(&self, value: Value) -> bool {
-        let bits = self.module.types.int_bits(self.module.ty(value));
-        let is_wide = bits.is_some_and(|bits| bits > 8);
-        !self.module.is_phi(value) || !is_wide || self.chosen(value).0
+        let module = self.module;
+        if !module.is_phi(value) {
+            return true;
+        }
+        let bits = module.types.int_bits(module.ty(value));
+        let block = module.inst(value).map(|data| self.index[&data.block]);
+        let is_inner = block.is_some_and(|it| it != self.each.header && self.headers.contains(&it));
+        let is_number = bits.is_some_and(|bits| bits > 8) && !self.chosen(value).is_address;
+        let is_state =
+            !is_number || self.numbers == Numbers::Constants && self.chosen(value).is_constant;
+        is_state && !is_inner
     }
 
     /// Returns whether a phi may be an address that the loop sets to null.
     fn may_be_null(&self, phi: Value) -> bool {
-        self.chosen(phi) == (true, true)
+        let chosen = self.chosen(phi);
+        chosen.is_address && chosen.may_be_null
     }
 
-    /// Returns whether a value is chosen among addresses, and whether among null or zero.
-    fn chosen(&self, value: Value) -> (bool, bool) {
+    /// Returns among what a value is chosen.
+    fn chosen(&self, value: Value) -> Chosen {
         let (mut seen, mut pending) = (HashSet::new(), vec![value]);
-        let (mut is_address, mut may_be_null) = (false, false);
+        let (mut is_address, mut may_be_null, mut is_constant) = (false, false, true);
         while let Some(value) = pending.pop() {
             if !seen.insert(value) {
                 continue;
@@ -289,6 +360,7 @@ impl<'a> States<'a> {
                 }
             };
             if seen.len() > VALUES {
+                is_constant = false;
                 break;
             }
             match self.module.inst(value).map(|data| &data.kind) {
@@ -300,10 +372,14 @@ impl<'a> States<'a> {
                     op: CastOp::PtrToInt | CastOp::IntToPtr,
                     value,
                 }) => pending.push(value),
-                _ => {}
+                _ => is_constant &= self.module.as_const(value).is_some(),
             }
         }
-        (is_address, may_be_null)
+        Chosen {
+            is_address,
+            may_be_null,
+            is_constant,
+        }
     }
 
     /// Returns the values from which a tracked value's fact follows.
@@ -366,7 +442,7 @@ impl<'a> States<'a> {
             let mut changed = false;
             for &block in self.each.body.iter().rev() {
                 let mut live: HashSet<Value> = HashSet::new();
-                if let Some(value) = self.decider(block) {
+                for value in self.conditions(block) {
                     self.add_live(&mut live, value);
                 }
                 for to in self.inside(block) {
@@ -404,6 +480,14 @@ impl<'a> States<'a> {
             Some(&Const::Int(number)) => return Some(Fact::Int(number)),
             Some(Const::Zero) if self.is_number(value) => return Some(Fact::Int(0)),
             Some(Const::IntToPtr(address)) => return Some(Fact::Int((*address).into())),
+            Some(&Const::PtrToInt(address))
+                if module.types.int_bits(module.ty(value)) == Some(64) =>
+            {
+                return self.fact(facts, address, 0);
+            }
+            Some(Const::Addr { .. }) if self.is_generic(value) => {
+                return is_in_static(module, value).then_some(Fact::NonZero);
+            }
             Some(_) => return None,
             None => {}
         }
@@ -701,6 +785,13 @@ impl<'a> States<'a> {
         }
     }
 
+    /// Returns whether a node assumes what is known not to hold, so that it is never reached.
+    fn is_unreachable(&self, node: &Node) -> bool {
+        let facts = self.facts_in(node);
+        let mut assumed = self.assumed(node.0).into_iter();
+        assumed.any(|cond| self.fact(&facts, cond, DEPTH) == Some(Fact::Int(0)))
+    }
+
     /// Returns what is known at the end of a node, before its terminator.
     pub(super) fn facts_in(&self, (block, facts): &Node) -> Facts {
         let mut facts = facts.clone();
@@ -738,15 +829,26 @@ impl<'a> States<'a> {
                 return None;
             }
             let node = nodes[copies.len()].clone();
-            let (edges, is_decided) = self.edges(&node);
-            let mut to = Vec::new();
+            let (edges, mut is_decided) = self.edges(&node);
+            let mut next: Vec<Node> = Vec::new();
             for (target, facts) in edges {
-                to.push(match self.each.body.contains(&target) {
-                    false => Target::Outside(target),
-                    true => {
-                        let facts = self.enter(&facts, self.blocks[node.0], target);
-                        Target::Copy(number(&mut nodes, (target, facts)))
-                    }
+                next.push(match self.each.body.contains(&target) {
+                    false => (target, Facts::new()),
+                    true => (target, self.enter(&facts, self.blocks[node.0], target)),
+                });
+            }
+            let is_reached =
+                |node: &Node| !self.each.body.contains(&node.0) || !self.is_unreachable(node);
+            let mut reached = next.iter().filter(|node| is_reached(node)).cloned();
+            if !is_decided && let (Some(only), None) = (reached.next(), reached.next()) {
+                is_decided = true;
+                next = vec![only];
+            }
+            let mut to = Vec::new();
+            for next in next {
+                to.push(match self.each.body.contains(&next.0) {
+                    false => Target::Outside(next.0),
+                    true => Target::Copy(number(&mut nodes, next)),
                 });
             }
             copies.push(Copy {

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::nest_loops::{Body, with_bodies};
-use super::split_phases::{DEPTH, Fact, Facts, Node, States, for_each_loop};
+use super::split_phases::{DEPTH, Fact, Facts, Node, Numbers, States, for_each_loop};
 use crate::inst::{InstKind, IntPred};
 use crate::module::Module;
 use crate::read::{ReadError, read_module};
@@ -22,7 +22,7 @@ pub(super) fn test_choices(text: &str) -> Result<String, ReadError> {
     let mut tests: HashMap<&str, Vec<Vec<Test>>> = HashMap::new();
     for func in read.funcs() {
         let mut found = Vec::new();
-        for_each_loop(&read, func, |states, flow| {
+        for_each_loop(&read, func, Numbers::None, |states, flow| {
             if let Some((nodes, _)) = states.explore(flow) {
                 found.extend(tests_of(states, &nodes));
             }

@@ -119,7 +119,7 @@ fn is_nonnull(module: &Module, value: Value) -> bool {
 }
 
 /// Returns whether a value is an address in a static, or one past its end.
-fn is_in_static(module: &Module, value: Value) -> bool {
+pub(crate) fn is_in_static(module: &Module, value: Value) -> bool {
     let Some(&Const::Addr { base, offset }) = module.as_const(value) else {
         return false;
     };

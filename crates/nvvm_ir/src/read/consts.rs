@@ -159,13 +159,27 @@ impl<'t> Reader<'t> {
             self.punct(',')?;
             let at = self.at;
             let index_ty = self.ty()?.ty;
-            let index = self.int(index_ty)?;
+            let index_at = self.at;
+            let computed = self.value(index_ty)?;
             self.punct(')')?;
             if self.m.types.int_bits(element) != Some(8)
                 || self.m.types.int_bits(index_ty) != Some(64)
             {
                 return self.error_at(at, "a constant address counts bytes, as an `i64`");
             }
+            let index = match self.m.as_const(computed) {
+                Some(Const::Int(index)) => *index,
+                _ if self.in_body => {
+                    let kind = InstKind::Gep {
+                        element,
+                        base,
+                        indices: vec![computed],
+                        inbounds: false,
+                    };
+                    return self.at_entry(ty, kind, start);
+                }
+                _ => return self.error_at(index_at, "an integer is expected here"),
+            };
             if let Some(Const::IntToPtr(address)) = self.m.as_const(base) {
                 let address = address.wrapping_add(index as u64);
                 return Ok(self.m.constant(ty, Const::IntToPtr(address)));

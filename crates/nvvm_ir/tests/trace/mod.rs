@@ -10,6 +10,9 @@ use nvvm_ir::{
 /// What is in a variable before the first store, and what is computed from that.
 pub const UNDEF: u64 = 0xfeed_feed_feed_feed;
 
+/// What a run that ends at a wrong assumption records last.
+pub const WRONG: u64 = 0xbad0_bad0_bad0_bad0;
+
 /// A local variable: words of eight bytes.
 struct Local {
     words: Vec<u64>,
@@ -139,6 +142,13 @@ pub fn trace(text: &str, args: [u64; 2], limit: usize) -> Vec<u64> {
                     }
                     _ => panic!("{op:?}"),
                 },
+                InstKind::Call(call) if let Callee::Intrinsic(Intrinsic::Assume) = call.callee => {
+                    if get(call.args[0]) & 1 == 0 {
+                        seen.push(WRONG);
+                        return seen;
+                    }
+                    continue;
+                }
                 InstKind::Call(call) if let Callee::Intrinsic(intrinsic) = call.callee => {
                     match intrinsic {
                         Intrinsic::Memcpy => {
