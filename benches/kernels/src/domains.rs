@@ -4,8 +4,12 @@
 // The kernels are as their author wrote them.
 #![allow(
     clippy::chunks_exact_to_as_chunks,
+    clippy::manual_clamp,
     clippy::manual_is_multiple_of,
+    clippy::manual_memcpy,
     clippy::manual_range_contains,
+    clippy::manual_swap,
+    clippy::neg_cmp_op_on_partial_ord,
     clippy::precedence
 )]
 

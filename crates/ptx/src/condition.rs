@@ -208,7 +208,8 @@ pub struct Condition {
 
 impl Condition {
     /// Decodes the bytes of a variable `__cuda_std_ordinary_of_NAME` or `__cuda_std_strided_of_NAME` of
-    /// a kernel whose parameters have these sizes in bytes. Returns `None` if they are not a condition of such a kernel.
+    /// a kernel whose parameters have these sizes in bytes. Returns `None` if they are not a condition of
+    /// such a kernel.
     pub fn decode(bytes: &[u8], parameters: &[usize]) -> Option<Condition> {
         let mut steps = Vec::new();
         let mut rest = bytes;

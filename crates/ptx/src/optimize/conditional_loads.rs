@@ -2,9 +2,9 @@
 //!
 //! In `if x < width && y < height { *cells.get(y * width + x).unwrap_or(&0) } else { 0 }`, a
 //! computation is between the conditions, so the load is behind two branches. ptxas predicates
-//! loads behind one branch, unless that is in an arm of another one. Where branches remain, each load waits for the one before. This pass
-//! computes the addresses without branches, so that the loads of neighboring cells are in flight
-//! together.
+//! loads behind one branch, unless that is in an arm of another one. Where branches remain, each load
+//! waits for the one before. This pass computes the addresses without branches, so that the loads of
+//! neighboring cells are in flight together.
 
 use crate::hash::HashSet;
 
