@@ -43,7 +43,7 @@ fn replace(module: &mut Module, virtual_call: VirtualCall) -> Option<()> {
     let InstKind::Call(call) = &data.kind else {
         return None;
     };
-    let (call, block, loc) = (call.clone(), data.block, data.loc);
+    let (block, loc) = (data.block, data.loc);
     let has_signature = |&(_, callee): &(Value, Value)| {
         let func = module.as_func(callee);
         func.is_some_and(|func| module.func(func).sig == call.sig)
@@ -69,9 +69,26 @@ fn replace(module: &mut Module, virtual_call: VirtualCall) -> Option<()> {
         return Some(());
     }
     let after = split(module, block, at);
-    let ty = module.ty(inst);
     let space = module.types.ptr_in(AddrSpace::Global);
     let address = Builder::at(module, block, loc).cast(CastOp::AddrSpaceCast, vtable, space);
+    call_one_of(module, (inst, block, after), address, callees, last)
+}
+
+/// Replaces a call behind which its block was split. Each callee is called if an address is one of its
+/// own, and `last` otherwise.
+pub(super) fn call_one_of(
+    module: &mut Module,
+    (inst, block, after): (Value, Block, Block),
+    address: Value,
+    callees: Vec<(Value, Vec<Value>)>,
+    last: Value,
+) -> Option<()> {
+    let data = module.inst(inst)?;
+    let InstKind::Call(call) = &data.kind else {
+        return None;
+    };
+    let (call, loc) = (call.clone(), data.loc);
+    let ty = module.ty(inst);
     let mut results = Vec::new();
     let mut current = block;
     let func = module.block(block).func;
@@ -79,12 +96,12 @@ fn replace(module: &mut Module, virtual_call: VirtualCall) -> Option<()> {
     for candidate in others {
         let (callee, own) = match candidate {
             None => (last, current),
-            Some((callee, vtables)) => {
+            Some((callee, addresses)) => {
                 let own = module.add_block(func, "direct");
                 let mut bx = Builder::at(module, current, loc);
                 let mut is_own = None;
-                for vtable in vtables {
-                    let is_this = bx.icmp(IntPred::Eq, address, vtable);
+                for own_address in addresses {
+                    let is_this = bx.icmp(IntPred::Eq, address, own_address);
                     is_own = Some(match is_own {
                         Some(others) => bx.bin(BinOp::Or, others, is_this),
                         None => is_this,

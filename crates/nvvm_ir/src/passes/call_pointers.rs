@@ -2,11 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::call_directly::split;
-use crate::builder::Builder;
-use crate::inst::{Callee, InstKind, IntPred};
+use super::call_directly::{call_one_of, split};
+use crate::inst::{Callee, InstKind};
 use crate::module::Module;
-use crate::types::TypeKind;
 use crate::uses::{Symbol, for_each_symbol};
 use crate::value::Value;
 
@@ -78,45 +76,23 @@ fn replace(module: &mut Module, used: &[Value], inst: Value) -> Option<()> {
     if call.musttail || module.as_func(pointer).is_some() {
         return None;
     }
-    let (call, block, loc) = (call.clone(), data.block, data.loc);
+    let block = data.block;
     let has_signature = |&callee: &Value| {
         let func = module.as_func(callee);
         func.is_some_and(|func| module.func(func).sig == call.sig)
     };
-    let callees: Vec<Value> = used.iter().copied().filter(has_signature).collect();
-    let &last = callees.last().filter(|_| callees.len() <= CANDIDATES)?;
+    let mut callees: Vec<Value> = used.iter().copied().filter(has_signature).collect();
+    let last = callees.pop().filter(|_| callees.len() < CANDIDATES)?;
     let at = (module.block(block).insts.iter()).position(|&other| other == inst)?;
     let after = split(module, block, at);
-    let ty = module.ty(inst);
-    let func = module.block(block).func;
-    let mut results = Vec::new();
-    let mut current = block;
-    for callee in callees {
-        let own = match callee == last {
-            true => current,
-            false => {
-                let own = module.add_block(func, "direct");
-                let other = module.add_block(func, "other");
-                let mut bx = Builder::at(module, current, loc);
-                let is_this = bx.icmp(IntPred::Eq, pointer, callee);
-                bx.cond_br(is_this, own, other);
-                current = other;
-                own
-            }
-        };
-        let mut direct = call.clone();
-        direct.callee = Callee::Value(callee);
-        let result = module.push_inst(own, ty, InstKind::Call(direct), loc);
-        Builder::at(module, own, loc).br(after);
-        results.push((result, own));
-    }
-    // The users of the call's result use the phi.
-    if *module.types.kind(ty) == TypeKind::Void {
-        module.block_mut(after).insts.remove(0);
-    } else if let Some(data) = module.inst_mut(inst) {
-        data.kind = InstKind::Phi(results);
-    }
-    Some(())
+    let callees = callees.into_iter().map(|callee| (callee, vec![callee]));
+    call_one_of(
+        module,
+        (inst, block, after),
+        pointer,
+        callees.collect(),
+        last,
+    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::keep_searches::panics;
 use super::prune::prune;
+use super::rejoin_branches::branch;
 use super::terms::Facts;
 use crate::flow::Flow;
 use crate::inst::{Callee, InstKind, IntPred};
@@ -135,17 +136,5 @@ fn add(module: &Module, facts: &mut Facts, cond: Value, holds: bool) {
     if let Some(&InstKind::ICmp { pred, lhs, rhs }) = module.inst(cond).map(|data| &data.kind) {
         let pred = if holds { pred } else { pred.inverse() };
         facts.add(module, pred, lhs, rhs);
-    }
-}
-
-/// Returns the condition and the targets of a branch.
-fn branch(module: &Module, block: Block) -> Option<(Value, Block, Block)> {
-    match module.inst(module.terminator(block)?)?.kind {
-        InstKind::CondBr {
-            cond,
-            then,
-            otherwise,
-        } if then != otherwise => Some((cond, then, otherwise)),
-        _ => None,
     }
 }

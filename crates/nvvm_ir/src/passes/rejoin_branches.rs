@@ -67,7 +67,7 @@ fn find(module: &Module, func: Func) -> Option<Skip> {
 }
 
 /// Returns the condition and the targets of a branch.
-fn branch(module: &Module, block: Block) -> Option<(Value, Block, Block)> {
+pub(super) fn branch(module: &Module, block: Block) -> Option<(Value, Block, Block)> {
     match module.inst(module.terminator(block)?)?.kind {
         InstKind::CondBr {
             cond,

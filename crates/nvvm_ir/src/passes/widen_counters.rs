@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::keep_searches::panics;
 use super::unroll_divergent_loops::users;
 use crate::flow::{Flow, Loop};
 use crate::inst::{BinOp, CastOp, Flags, InstKind, IntPred};
@@ -99,9 +100,10 @@ impl Ends {
             let terminator = module.terminator(blocks[block]);
             let to = terminator.and_then(|inst| module.inst(inst));
             to.is_none_or(|data| {
-                data.kind.successors().iter().any(|&to| {
-                    !each.body.contains(&index[&to]) && !is_unreachable_after(module, to)
-                })
+                data.kind
+                    .successors()
+                    .iter()
+                    .any(|&to| !each.body.contains(&index[&to]) && !panics(module, to))
             })
         };
         let mut exiting = each.body.iter().filter(|&block| leaves(block));
@@ -111,12 +113,6 @@ impl Ends {
             before: blocks[before],
         })
     }
-}
-
-/// Returns whether a block ends the thread.
-fn is_unreachable_after(module: &Module, block: Block) -> bool {
-    let terminator = module.terminator(block).and_then(|inst| module.inst(inst));
-    terminator.is_some_and(|data| matches!(data.kind, InstKind::Unreachable))
 }
 
 /// A counter of 32 bits that does not wrap around.
