@@ -203,26 +203,26 @@ fn consecutive_checks_become_one_branch() {
         "setp.lt.u64 %p1, %rd3, %rd2;",
         "add.s64 %rd5, %rd3, 1;",
         "setp.ge.u64 %p2, %rd5, %rd2;",
-        "not.pred %x14, %p2;",
-        "and.pred %x15, %p1, %x14;",
-        "@!%x15 bra $L__X13;",
+        "not.pred %x13, %p2;",
+        "and.pred %x14, %p1, %x13;",
+        "@!%x14 bra $L__X12;",
         "add.s64 %rd4, %rd1, %rd3;",
-        "add.s64 %x5, %x4, %rd3;",
-        "st.global.u8 [%x5], 1;",
-        "st.global.u8 [%x5+1], 2;",
+        "add.s64 %x4, %x3, %rd3;",
+        "st.global.u8 [%x4], 1;",
+        "st.global.u8 [%x4+1], 2;",
         "ret;",
     ];
     assert_eq!(hot, expected, "{text}");
     // If a check fails, the preceding code runs first.
-    let cold = lines(&text, "$L__X13:", "bra $B");
+    let cold = lines(&text, "$L__X12:", "bra $B");
     // The comparison is repeated as a subtraction: ptxas would compute `%p1` in the hot path.
     assert!(
-        cold.contains(&"sub.cc.u32 %x7, %x8, %x10;".to_owned()),
+        cold.contains(&"sub.cc.u32 %x6, %x7, %x9;".to_owned()),
         "{text}"
     );
-    assert!(cold.contains(&"@!%x12 bra $A;".to_owned()), "{text}");
+    assert!(cold.contains(&"@!%x11 bra $A;".to_owned()), "{text}");
     assert!(
-        cold.contains(&"st.global.u8 [%x5], 1;".to_owned()),
+        cold.contains(&"st.global.u8 [%x4], 1;".to_owned()),
         "{text}"
     );
 }
@@ -358,20 +358,20 @@ fn loops_without_checks_do_not_wrap_around() {
     let optimized = |body: String| optimized(&(body + &panic));
     // The counter cannot pass the bound and wrap around.
     let text = optimized(sum("2", load));
-    let tested = "setp.le.u64 %x5, %rd4, 18446744073709551614;";
-    assert_tested(&text, &[tested, "and.pred %x10, %x4, %x5;"]);
+    let tested = "setp.le.u64 %x4, %rd4, 18446744073709551614;";
+    assert_tested(&text, &[tested, "and.pred %x9, %x3, %x4;"]);
     let start = "mov.u64 %rd5, 0; ld.param.u64 %rd10, [k_param_1];";
     let text = optimized(replaced(&sum("%rd10", load), "mov.u64 %rd5, 0;", start));
     assert_tested(
         &text,
         &[
-            "add.s64 %x5, %rd4, %rd10;",
-            "setp.ge.u64 %x6, %x5, %rd4;",
-            "and.pred %x8, %x4, %x6;",
+            "add.s64 %x4, %rd4, %rd10;",
+            "setp.ge.u64 %x5, %x4, %rd4;",
+            "and.pred %x7, %x3, %x5;",
             // Nor can it in four iterations at once.
-            "mul.lo.s64 %x51, %rd10, 3;",
-            "setp.lt.u64 %x52, %rd10, 4611686018427387903;",
-            "selp.b64 %x53, %x51, 18446744073709551615, %x52;",
+            "mul.lo.s64 %x50, %rd10, 3;",
+            "setp.lt.u64 %x51, %rd10, 4611686018427387903;",
+            "selp.b64 %x52, %x50, 18446744073709551615, %x51;",
         ],
     );
     // Neither can an index that is computed from the counter, in 64 or in 32 bits.
@@ -381,10 +381,10 @@ fn loops_without_checks_do_not_wrap_around() {
     assert_tested(
         &text,
         &[
-            "add.s64 %x7, %rd5, %rd4;",
-            "not.b64 %x8, %x7;",
-            "setp.le.u64 %x9, %x6, %x8;",
-            "and.pred %x12, %x4, %x9;",
+            "add.s64 %x6, %rd5, %rd4;",
+            "not.b64 %x7, %x6;",
+            "setp.le.u64 %x8, %x5, %x7;",
+            "and.pred %x11, %x3, %x8;",
         ],
     );
     let index = "cvt.u32.u64 %r3, %rd5; add.s32 %r4, %r3, 5; cvt.u64.u32 %rd11, %r4;
@@ -406,15 +406,15 @@ fn loads_before_checks_are_within_the_slice() {
     assert_tested(
         &optimized(&body),
         &[
-            "add.s64 %x10, %rd1, %x9;",
-            "add.s64 %x15, %x10, %x12;",
-            "add.s64 %x20, %x17, %x19;",
-            "setp.ge.u64 %x21, %x10, %x17;",
+            "add.s64 %x9, %rd1, %x8;",
+            "add.s64 %x14, %x9, %x11;",
+            "add.s64 %x19, %x16, %x18;",
+            "setp.ge.u64 %x20, %x9, %x16;",
             // The end of the last element.
-            "add.s64 %x23, %x15, 4;",
-            "setp.le.u64 %x24, %x23, %x20;",
-            "and.pred %x28, %x27, %x21;",
-            "and.pred %x30, %x29, %x24;",
+            "add.s64 %x22, %x14, 4;",
+            "setp.le.u64 %x23, %x22, %x19;",
+            "and.pred %x27, %x26, %x20;",
+            "and.pred %x29, %x28, %x23;",
         ],
     );
 }
@@ -985,10 +985,10 @@ fn ordinary_launches_have_32_bits_and_no_loop() {
     let (test, copy) = specialized(&text);
     // The lengths are below 2³⁰, and the number of threads with blocks of up to 1024.
     assert!(
-        test.contains("setp.lt.u64 %x11, %x10, 1073741824;"),
+        test.contains("setp.lt.u64 %x10, %x9, 1073741824;"),
         "{test}"
     );
-    assert!(test.contains("setp.le.u32 %x13, %x12, 1048575;"), "{test}");
+    assert!(test.contains("setp.le.u32 %x12, %x11, 1048575;"), "{test}");
     // The grid has at least as many threads as there are elements.
     assert_eq!(test.matches("setp.ge.u32").count(), 2, "{test}");
     assert!(!copy.contains("64 %p"), "{copy}");

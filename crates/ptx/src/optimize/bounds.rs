@@ -326,10 +326,11 @@ pub(super) fn prove<'a>(
     names: &'a Names,
     special: &mut Special<'a>,
     ordinary_entries: bool,
+    left: &mut Option<Region<'a>>,
 ) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
-    let region = Region::new(graph, special);
+    let region = Region::take(left, graph, special);
     let Found {
         mut proven,
         small,

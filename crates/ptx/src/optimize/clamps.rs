@@ -40,11 +40,16 @@ struct Clamp<'a> {
 }
 
 /// Replaces selections between 0 and a number that is not negative, or the minimum of such a number
-/// and another one. Returns the number of replaced ones.
-pub(super) fn order<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> usize {
+/// and another one. Returns the number of replaced ones. Leaves the region if there are none.
+pub(super) fn order<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
+) -> usize {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
-    let region = Region::new(graph, special);
+    let region = Region::take(left, graph, special);
     let mut clamps: HashMap<&'a str, Clamp<'a>> = HashMap::default();
     let find = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
         if let Statement::Instruction(it) = statement
@@ -57,6 +62,7 @@ pub(super) fn order<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Speci
     };
     region.visit(graph, special, find, &mut |_, _, _| {});
     if clamps.is_empty() {
+        *left = Some(region);
         return 0;
     }
     for &id in region.order() {
@@ -195,10 +201,11 @@ pub(super) fn saturate<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
 ) -> usize {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
-    let region = Region::new(graph, special);
+    let region = Region::take(left, graph, special);
     let mut found = Found {
         single: &single,
         all: BTreeMap::new(),
@@ -223,6 +230,7 @@ pub(super) fn saturate<'a>(
     });
     let Found { all, derived, .. } = found;
     if all.is_empty() {
+        *left = Some(region);
         return 0;
     }
     let is_changed =

@@ -20,8 +20,13 @@ use crate::{Operand, Statement};
 const BETWEEN: usize = 4;
 
 /// Removes implied branches from the region of `special`. Returns the number of removed branches.
-pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize {
-    let region = Region::new(graph, special);
+/// Leaves the region if there are none.
+pub(super) fn remove<'a>(
+    graph: &mut Graph<'a>,
+    special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
+) -> usize {
+    let region = Region::take(left, graph, special);
     let mut known = region.facts(graph, special);
     let predecessors = graph.predecessors();
     let definitions = definitions(graph, &graph.cold());
@@ -47,6 +52,9 @@ pub(super) fn remove<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
     }
     for &(id, next) in &implied {
         graph.blocks[id].end = End::Jump(next, false);
+    }
+    if implied.is_empty() {
+        *left = Some(region);
     }
     implied.len()
 }

@@ -3,7 +3,7 @@
 use crate::dead::visit_operand;
 use crate::{Instruction, Operand, Statement};
 
-/// Opcodes that compute the first operand from the others and have no other effect.
+/// Opcodes that compute the first operand from the others and have no other effect, sorted.
 const PURE: &[&str] = &[
     "abs", "add", "and", "bfe", "bfi", "bfind", "brev", "clz", "cnot", "copysign", "cos", "cvt",
     "cvta", "div", "dp2a", "dp4a", "ex2", "fma", "fns", "isspacep", "lg2", "lop3", "mad", "mad24",
@@ -26,7 +26,7 @@ pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
         _ => false,
     };
     instruction.guard.is_none()
-        && PURE.contains(&instruction.opcode)
+        && PURE.binary_search(&instruction.opcode).is_ok()
         && !instruction.modifiers.contains(&"cc")
         && !instruction.operands.iter().any(special)
         && !matches!(instruction.operands.first(), Some(Operand::Pair(_)) | None)
@@ -36,7 +36,8 @@ pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
 /// threads, calls and unknown instructions do not.
 pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     let opcode = instruction.opcode;
-    (PURE.contains(&opcode) || ACCESSES.contains(&opcode)) && !instruction.modifiers.contains(&"cc")
+    (PURE.binary_search(&opcode).is_ok() || ACCESSES.contains(&opcode))
+        && !instruction.modifiers.contains(&"cc")
 }
 
 /// Returns whether an instruction exchanges values between the lanes of a warp.

@@ -10,18 +10,135 @@ use crate::dead::visit_operand;
 use crate::{Instruction, Statement, Type};
 
 /// The registers that are live at the start of each block of a region.
-pub(super) struct Liveness<'a>(HashMap<Id, HashSet<&'a str>>);
+pub(super) struct Liveness<'a> {
+    registers: Numbering<'a>,
+    blocks: HashMap<Id, Steps>,
+    live: HashMap<Id, Set>,
+}
+
+/// The numbers of the registers of a region.
+#[derive(Default)]
+struct Numbering<'a> {
+    numbers: HashMap<&'a str, usize>,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Numbering<'a> {
+    fn number(&mut self, name: &'a str) -> usize {
+        *self.numbers.entry(name).or_insert_with(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        })
+    }
+}
+
+/// What a block reads and writes.
+struct Steps {
+    /// The statements.
+    body: Vec<Step>,
+    /// What the end of the block reads.
+    end: Vec<usize>,
+    /// The blocks that may follow.
+    targets: Vec<Id>,
+}
+
+/// What a statement reads and writes: the numbers of registers.
+struct Step {
+    writes: Vec<usize>,
+    reads: Vec<usize>,
+    /// Whether it has no effect besides its results.
+    is_removable: bool,
+    /// Whether it always writes its results.
+    is_definite: bool,
+}
+
+impl Step {
+    fn new<'a>(statement: &Statement<'a>, registers: &mut Numbering<'a>) -> Step {
+        let mut step = Step {
+            writes: Vec::new(),
+            reads: Vec::new(),
+            is_removable: false,
+            is_definite: false,
+        };
+        // A nested block may write a register under a condition.
+        instructions(statement, &mut |it| {
+            read(it, &mut |name| step.reads.push(registers.number(name)));
+        });
+        if let Statement::Instruction(it) = statement {
+            results(it, &mut |name| step.writes.push(registers.number(name)));
+            step.is_removable = it.guard.is_none() && (is_pure(it) || is_parameter(it));
+            step.is_definite = it.guard.is_none() && has_result(it);
+        }
+        step
+    }
+
+    /// Returns whether the statement only computes values that are not needed after it.
+    fn is_dead(&self, live: &Set) -> bool {
+        self.is_removable && !self.writes.iter().any(|&it| live.contains(it))
+    }
+}
+
+/// A set of registers, by their numbers.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Set(Vec<u64>);
+
+impl Set {
+    fn contains(&self, register: usize) -> bool {
+        self.0[register / 64] >> (register % 64) & 1 == 1
+    }
+
+    fn insert(&mut self, register: usize) {
+        self.0[register / 64] |= 1 << (register % 64);
+    }
+
+    fn remove(&mut self, register: usize) {
+        self.0[register / 64] &= !(1 << (register % 64));
+    }
+
+    fn extend(&mut self, other: &Set) {
+        for (word, other) in self.0.iter_mut().zip(&other.0) {
+            *word |= other;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then_some(left.trailing_zeros() as usize)?;
+                left &= left - 1;
+                Some(index * 64 + bit)
+            })
+        })
+    }
+}
 
 impl<'a> Liveness<'a> {
     /// Computes the liveness in blocks. Blocks outside read no register.
     pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Liveness<'a> {
-        let mut live = Liveness(HashMap::default());
+        let mut registers = Numbering::default();
+        let mut steps = HashMap::default();
+        for &id in blocks {
+            let block = &graph.blocks[id];
+            let body = (block.body.iter())
+                .map(|statement| Step::new(statement, &mut registers))
+                .collect();
+            let mut end = Vec::new();
+            (block.end).sources(&mut |name| end.push(registers.number(name)));
+            let targets = block.end.targets();
+            steps.insert(id, Steps { body, end, targets });
+        }
+        let mut live = Liveness {
+            registers,
+            blocks: steps,
+            live: HashMap::default(),
+        };
         loop {
             let mut changed = false;
             for &id in blocks.iter().rev() {
-                let now = live.before(graph, id, &mut |_, _| {});
-                if live.0.get(&id) != Some(&now) {
-                    live.0.insert(id, now);
+                let now = live.before(id, &mut |_, _| {});
+                if live.live.get(&id) != Some(&now) {
+                    live.live.insert(id, now);
                     changed = true;
                 }
             }
@@ -33,49 +150,44 @@ impl<'a> Liveness<'a> {
 
     /// Returns whether a register is live at the start of a block.
     pub fn contains(&self, block: Id, register: &str) -> bool {
-        (self.0.get(&block)).is_some_and(|live| live.contains(register))
+        match (self.live.get(&block), self.registers.numbers.get(register)) {
+            (Some(live), Some(&number)) => live.contains(number),
+            _ => false,
+        }
     }
 
     /// Returns the registers that are live at the end of a block.
-    fn after(&self, graph: &Graph<'a>, id: Id) -> HashSet<&'a str> {
-        let end = &graph.blocks[id].end;
-        let mut now: HashSet<&'a str> = HashSet::default();
-        for to in end.targets() {
-            now.extend(self.0.get(&to).into_iter().flatten());
+    fn after(&self, id: Id) -> Set {
+        let mut now = Set(vec![0; self.registers.names.len().div_ceil(64)]);
+        let block = &self.blocks[&id];
+        for live in block.targets.iter().filter_map(|to| self.live.get(to)) {
+            now.extend(live);
         }
-        end.sources(&mut |name| _ = now.insert(name));
+        block.end.iter().for_each(|&it| now.insert(it));
         now
     }
 
     /// Returns the registers that a block and those after it read before they write them. Calls
     /// `visit` with the index of each statement, last first, and the registers that are live after
     /// it. Instructions without effect whose results are not live count as absent.
-    fn before(
-        &self,
-        graph: &Graph<'a>,
-        id: Id,
-        visit: &mut impl FnMut(usize, &HashSet<&'a str>),
-    ) -> HashSet<&'a str> {
-        let block = &graph.blocks[id];
-        let mut now = self.after(graph, id);
-        for (index, statement) in block.body.iter().enumerate().rev() {
+    fn before(&self, id: Id, visit: &mut impl FnMut(usize, &Set)) -> Set {
+        let mut now = self.after(id);
+        for (index, step) in self.blocks[&id].body.iter().enumerate().rev() {
             visit(index, &now);
-            if let Statement::Instruction(it) = statement {
-                if is_dead(it, &now) {
-                    continue;
-                }
-                if it.guard.is_none() && has_result(it) {
-                    results(it, &mut |name| _ = now.remove(name));
-                }
-                read(it, &mut |name| _ = now.insert(name));
-            } else {
-                // A nested block may write a register under a condition.
-                instructions(statement, &mut |it| {
-                    read(it, &mut |name| _ = now.insert(name))
-                });
+            if step.is_dead(&now) {
+                continue;
             }
+            if step.is_definite {
+                step.writes.iter().for_each(|&it| now.remove(it));
+            }
+            step.reads.iter().for_each(|&it| now.insert(it));
         }
         now
+    }
+
+    /// Returns the names of registers.
+    fn names(&self, set: &Set) -> HashSet<&'a str> {
+        set.iter().map(|it| self.registers.names[it]).collect()
     }
 }
 
@@ -94,31 +206,17 @@ pub(super) fn read<'a>(it: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
     }
 }
 
-/// Returns whether an instruction only computes values that are not needed after it.
-fn is_dead(it: &Instruction<'_>, live: &HashSet<&str>) -> bool {
-    let mut used = false;
-    results(it, &mut |name| used |= live.contains(name));
-    !used && it.guard.is_none() && (is_pure(it) || is_parameter(it))
-}
-
 /// Removes the instructions of the blocks that have no effect and whose results are not needed. No
 /// other block reads what these write.
 pub(super) fn remove_dead(graph: &mut Graph<'_>, blocks: &[Id]) {
     let live = Liveness::new(graph, blocks);
     for &id in blocks {
-        let mut dead = HashSet::default();
-        live.before(graph, id, &mut |index, after| {
-            if let Statement::Instruction(it) = &graph.blocks[id].body[index]
-                && is_dead(it, after)
-            {
-                dead.insert(index);
-            }
+        let mut needed = vec![true; graph.blocks[id].body.len()];
+        live.before(id, &mut |index, after| {
+            needed[index] = !live.blocks[&id].body[index].is_dead(after);
         });
-        let mut index = 0;
-        graph.blocks[id].body.retain(|_| {
-            index += 1;
-            !dead.contains(&(index - 1))
-        });
+        let mut needed = needed.into_iter();
+        (graph.blocks[id].body).retain(|_| needed.next().unwrap_or(true));
     }
 }
 
@@ -218,11 +316,13 @@ pub(super) fn peaks<'a>(
     uniform: &Uniform<'a>,
 ) -> HashMap<Id, Pressure> {
     let live = Liveness::new(graph, blocks);
+    let pressures: Vec<Pressure> = (live.registers.names.iter())
+        .map(|name| uniform.pressure(graph, name))
+        .collect();
     let peak = |id| {
         let mut most = Pressure::default();
-        live.before(graph, id, &mut |_, after| {
-            let all = after.iter().map(|name| uniform.pressure(graph, name));
-            most = most.max(all.sum());
+        live.before(id, &mut |_, after| {
+            most = most.max(after.iter().map(|it| pressures[it]).sum());
         });
         most
     };
@@ -254,7 +354,7 @@ struct Node<'a> {
 fn least_peak<'a>(graph: &Graph<'a>, live: &Liveness<'a>, uniform: &Uniform<'a>, id: Id) -> usize {
     let mut nodes = nodes(graph, live, id);
     let words = |name: &str| uniform.pressure(graph, name).words;
-    let mut now = live.after(graph, id);
+    let mut now = live.names(&live.after(id));
     let mut count: usize = now.iter().map(|name| words(name)).sum();
     let mut most = count;
     let mut ready: Vec<usize> = (0..nodes.len())
@@ -295,13 +395,9 @@ fn least_peak<'a>(graph: &Graph<'a>, live: &Liveness<'a>, uniform: &Uniform<'a>,
 /// Returns the statements of a block that have an effect or a result that is needed.
 fn nodes<'a>(graph: &Graph<'a>, live: &Liveness<'a>, id: Id) -> Vec<Node<'a>> {
     let mut needed: Vec<&Statement<'a>> = Vec::new();
-    live.before(graph, id, &mut |index, after| {
-        let statement = &graph.blocks[id].body[index];
-        let is_needed = match statement {
-            Statement::Instruction(it) => !is_dead(it, after),
-            _ => true,
-        };
-        needed.extend(is_needed.then_some(statement));
+    live.before(id, &mut |index, after| {
+        let is_needed = !live.blocks[&id].body[index].is_dead(after);
+        needed.extend(is_needed.then_some(&graph.blocks[id].body[index]));
     });
     let mut nodes: Vec<Node<'a>> = Vec::new();
     let mut writers: HashMap<&'a str, usize> = HashMap::default();

@@ -43,6 +43,7 @@ mod overwritten;
 mod own_indices;
 mod own_panics;
 mod panics;
+mod parallel;
 mod parameters;
 mod products;
 mod recomputed;
@@ -186,43 +187,82 @@ pub fn optimize<'a>(
     let no_return = no_return(module);
     let panics = panics(module, &no_return);
     let tables = Tables::new(module);
-    let mut budgets = HashMap::default();
-    let mut items = Vec::with_capacity(module.items.len());
-    for mut item in std::mem::take(&mut module.items) {
-        let mut others = Vec::new();
-        if let Item::Function(function) = &mut item {
-            let mut original = function.clone();
-            let optimize = |function: &mut Function<'a>, launches| {
-                optimize_function(
-                    function, launches, &no_return, &panics, &tables, kernels, names,
-                )
+    let items = std::mem::take(&mut module.items).into_iter();
+    let work = items.map(|item| (item, names.other())).collect();
+    let done = parallel::map(
+        work,
+        body_len,
+        |(mut item, names): (Item<'a>, &'a mut Names)| {
+            let names: &'a Names = names;
+            let mut budgets = Vec::new();
+            let others = match &mut item {
+                Item::Function(function) => {
+                    let mut optimize = |function: &mut Function<'a>, launches| {
+                        optimize_function(
+                            function, launches, &no_return, &panics, &tables, kernels, names,
+                        )
+                    };
+                    add_entries(function, &mut optimize, &mut budgets)
+                }
+                _ => Vec::new(),
             };
-            if let Some(Optimized { budget, other }) = optimize(function, Launches::Ordinary) {
-                // The original of several entries rarely runs.
-                let name = other.as_ref().map_or(function.name, |(it, _)| it.name);
-                budgets.extend(budget.map(|budget| (name, budget)));
-                others.extend(other);
-            }
-            if !others.is_empty()
-                && let Some(Optimized { budget, other }) =
-                    optimize(&mut original, Launches::Strided)
-                && let Some((entry, condition)) = other
-                && cost(&entry) * 10 <= cost(function) * WORTHWHILE_TENTHS
-            {
-                // Such a launch often has as many blocks as fit with the general entry's registers.
-                let budget = budget.filter(|&budget| budget == Budget::Small);
-                budgets.extend(budget.map(|budget| (entry.name, budget)));
-                others.push((entry, condition));
-            }
-        }
-        items.push(item);
+            (item, others, budgets, names.count())
+        },
+    );
+    let mut all_budgets = HashMap::default();
+    for (item, others, budgets, count) in done {
+        module.items.push(item);
         for (function, condition) in others {
-            items.push(Item::Variable(condition));
-            items.push(Item::Function(function));
+            module.items.push(Item::Variable(condition));
+            module.items.push(Item::Function(function));
         }
+        all_budgets.extend(budgets);
+        names.skip_to(count);
     }
-    module.items = items;
-    budgets
+    all_budgets
+}
+
+/// The number of statements of a function.
+fn body_len((item, _): &(Item<'_>, &mut Names)) -> usize {
+    match item {
+        Item::Function(function) => function.body.as_ref().map_or(0, Vec::len),
+        _ => 0,
+    }
+}
+
+/// Optimizes a function. Returns its other entries, each with the variable that has the condition for
+/// it, and adds their numbers of registers to `budgets`.
+fn add_entries<'a>(
+    function: &mut Function<'a>,
+    optimize: &mut impl FnMut(&mut Function<'a>, Launches) -> Option<Optimized<'a>>,
+    budgets: &mut Vec<(&'a str, Budget)>,
+) -> Vec<(Function<'a>, Variable<'a>)> {
+    let mut original = function.clone();
+    let mut others = Vec::new();
+    let Some(Optimized { budget, other }) = optimize(function, Launches::Ordinary) else {
+        return others;
+    };
+    // The original of several entries rarely runs.
+    let name = other.as_ref().map_or(function.name, |(it, _)| it.name);
+    budgets.extend(budget.map(|budget| (name, budget)));
+    let Some(ordinary) = other else {
+        return others;
+    };
+    let general = cost(function);
+    let is_worthwhile = |entry: &Function<'a>| cost(entry) * 10 <= general * WORTHWHILE_TENTHS;
+    // An entry with loops over a thread's elements costs at least as much as one without them.
+    let may_stride = is_worthwhile(&ordinary.0);
+    others.push(ordinary);
+    if may_stride
+        && let Some(Optimized { budget, other }) = optimize(&mut original, Launches::Strided)
+        && let Some(strided) = other.filter(|(entry, _)| is_worthwhile(entry))
+    {
+        // Such a launch often has as many blocks as fit with the general entry's registers.
+        let budget = budget.filter(|&budget| budget == Budget::Small);
+        budgets.extend(budget.map(|budget| (strided.0.name, budget)));
+        others.push(strided);
+    }
+    others
 }
 
 /// Returns about how many machine instructions a function has.
@@ -383,17 +423,24 @@ fn optimize_function<'a>(
     if let Some(special) = &mut special {
         special.add_ranges(tables.ranges(&graph));
     }
+    let mut region = None;
     if let Some(special) = &special {
         let tests = coordinates::test(&mut graph, names, special);
         changed += tests;
         if tests == 0 && launches == Launches::Strided {
             specialize::remove_original(&mut graph, special);
         }
-        changed += narrow::settle(&mut graph, special);
-        changed += clamps::order(&mut graph, names, special);
+        changed += narrow::settle(&mut graph, special, &mut region);
+        changed += clamps::order(&mut graph, names, special, &mut region);
     }
     if let Some(special) = &mut special
-        && bounds::prove(&mut graph, names, special, kernels.ordinary_entries)
+        && bounds::prove(
+            &mut graph,
+            names,
+            special,
+            kernels.ordinary_entries,
+            &mut region,
+        )
     {
         // Launches with a partial last row run the original.
         slow.clear();
@@ -432,10 +479,12 @@ fn optimize_function<'a>(
     if let Some(mut special) = special {
         // Copies of loops have other registers.
         special.add_ranges(tables.ranges(&graph));
-        changed += 1 + clamps::saturate(&mut graph, names, &special);
-        implied::remove(&mut graph, &special);
-        let weaker = weaker::find(&graph, &special);
-        changed += narrow::narrow(&mut graph, names, &special);
+        graph.remove_unreachable();
+        let mut region = None;
+        changed += 1 + clamps::saturate(&mut graph, names, &special, &mut region);
+        implied::remove(&mut graph, &special, &mut region);
+        let weaker = weaker::find(&graph, &special, &mut region);
+        changed += narrow::narrow(&mut graph, names, &special, &mut region);
         weaker::remove(&mut graph, &weaker);
         overwritten::delay(&mut graph, names, &special);
         // The copy has fewer loops.
@@ -470,8 +519,9 @@ fn optimize_function<'a>(
         && let Some(mut whole) = whole::whole(&mut graph, names)
     {
         whole.add_ranges(tables.ranges(&graph));
-        changed += implied::remove(&mut graph, &whole);
-        changed += narrow::narrow(&mut graph, names, &whole);
+        let mut region = None;
+        changed += implied::remove(&mut graph, &whole, &mut region);
+        changed += narrow::narrow(&mut graph, names, &whole, &mut region);
     }
     let budget = if is_small {
         // Without the original body, ptxas chooses about as many registers as for nvcc's code. But

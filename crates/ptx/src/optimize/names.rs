@@ -14,6 +14,7 @@ pub(super) const LABEL: &str = "$L__X";
 pub struct Names {
     arena: Arena<u8>,
     count: Cell<u32>,
+    others: Arena<Names>,
 }
 
 impl Names {
@@ -28,6 +29,21 @@ impl Names {
             count: Cell::new(last.map_or(0, |last| last.saturating_add(1))),
             ..Names::default()
         }
+    }
+
+    /// Returns the names for another thread, which are new in a function that has none of these.
+    pub(super) fn other(&self) -> &mut Names {
+        self.others.alloc(Names::default())
+    }
+
+    /// The number of names so far.
+    pub(super) fn count(&self) -> u32 {
+        self.count.get()
+    }
+
+    /// Makes the next names differ from the first `count` ones.
+    pub(super) fn skip_to(&self, count: u32) {
+        self.count.set(self.count.get().max(count));
     }
 
     /// Returns a new label.

@@ -76,10 +76,15 @@ pub(super) fn start_small<'a>(
 /// Removes the branches of the copy that the ranges of integers decide, and joins the blocks around
 /// them. libnvvm divides integers of 64 bits in 32 bits if both fit them, behind such a branch.
 /// Returns the number of removed branches.
-pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize {
+/// Leaves the region if there are none.
+pub(super) fn settle<'a>(
+    graph: &mut Graph<'a>,
+    special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
+) -> usize {
     let cold = graph.cold();
     let definitions = definitions(graph, &cold);
-    let region = Region::new(graph, special);
+    let region = Region::take(left, graph, special);
     let mut outcomes: HashMap<&'a str, bool> = HashMap::default();
     let decide = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
         if let Statement::Instruction(it) = statement
@@ -108,17 +113,24 @@ pub(super) fn settle<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize 
             graph.absorb(id);
         }
         graph.remove_unreachable();
+    } else {
+        *left = Some(region);
     }
     settled.len()
 }
 
 /// Rewrites the copy of a kernel's body. Returns the number of replaced operations.
-pub(super) fn narrow<'a>(graph: &mut Graph<'a>, names: &'a Names, special: &Special<'a>) -> usize {
+pub(super) fn narrow<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
+) -> usize {
     // A panic whose check was removed reads nothing.
     graph.remove_unreachable();
     let cold = graph.cold();
     let predecessors = graph.predecessors();
-    let region = Region::new(graph, special);
+    let region = Region::take(left, graph, special);
     let hot: HashSet<Id> = region.order.iter().copied().collect();
     let own = Registers::new(graph, names, &cold, &predecessors, special, &region);
     let mut states: HashMap<Id, State<'a>> = HashMap::default();
@@ -210,6 +222,15 @@ pub(super) struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
+    /// Returns the region that the pass before this one has left, or else computes it.
+    pub fn take(
+        left: &mut Option<Region<'a>>,
+        graph: &Graph<'a>,
+        special: &Special<'a>,
+    ) -> Region<'a> {
+        left.take().unwrap_or_else(|| Region::new(graph, special))
+    }
+
     pub fn new(graph: &Graph<'a>, special: &Special<'a>) -> Region<'a> {
         let cold = graph.cold();
         let mut flow = DiGraphMap::<Id, ()>::new();

@@ -28,26 +28,59 @@ pub(super) struct Weaker<'a> {
 }
 
 /// Finds conjunctions in the region of `special` of which one side is implied by another comparison
-/// that the same branch tests.
-pub(super) fn find<'a>(graph: &Graph<'a>, special: &Special<'a>) -> Weaker<'a> {
-    let region = Region::new(graph, special);
-    let mut known = region.facts(graph, special);
-    let mut sums = Sums::starts(graph, special, &region);
+/// that the same branch tests. Leaves the region.
+pub(super) fn find<'a>(
+    graph: &Graph<'a>,
+    special: &Special<'a>,
+    left: &mut Option<Region<'a>>,
+) -> Weaker<'a> {
+    let region = Region::take(left, graph, special);
+    let weaker = find_in(graph, special, &region);
+    *left = Some(region);
+    weaker
+}
+
+/// A branch that tests several comparisons.
+struct Test<'a> {
+    block: Id,
+    register: &'a str,
+    conjunctions: Conjunctions<'a>,
+    parts: Vec<&'a str>,
+}
+
+fn find_in<'a>(graph: &Graph<'a>, special: &Special<'a>, region: &Region<'a>) -> Weaker<'a> {
     let reads = reads(graph);
     let mut weaker = Weaker::default();
-    for &id in region.order() {
+    let test = |&block: &Id| {
+        let End::Branch(guard, ..) = graph.blocks[block].end else {
+            return None;
+        };
+        let conjunctions = conjunctions(graph, block, &reads);
+        let mut parts = Vec::new();
+        leaves(&conjunctions, guard.register, &mut parts);
+        (2..=CONDITIONS).contains(&parts.len()).then_some(Test {
+            block,
+            register: guard.register,
+            conjunctions,
+            parts,
+        })
+    };
+    let tests: Vec<Test<'a>> = region.order().iter().filter_map(test).collect();
+    if tests.is_empty() {
+        return weaker;
+    }
+    let mut known = region.facts(graph, special);
+    let mut sums = Sums::starts(graph, special, region);
+    for Test {
+        block: id,
+        register,
+        conjunctions,
+        parts,
+    } in tests
+    {
         let (Some(mut sums), Some(mut facts)) = (sums.remove(&id), known.remove(&id)) else {
             continue;
         };
-        let End::Branch(guard, ..) = graph.blocks[id].end else {
-            continue;
-        };
-        let conjunctions = conjunctions(graph, id, &reads);
-        let mut parts = Vec::new();
-        leaves(&conjunctions, guard.register, &mut parts);
-        if !(2..=CONDITIONS).contains(&parts.len()) {
-            continue;
-        }
         for statement in &graph.blocks[id].body {
             sums.statement(statement);
             facts.statement(statement);
@@ -62,7 +95,7 @@ pub(super) fn find<'a>(graph: &Graph<'a>, special: &Special<'a>) -> Weaker<'a> {
             }
         }
         if !removed.is_empty() {
-            needed(&conjunctions, &removed, id, guard.register, &mut weaker);
+            needed(&conjunctions, &removed, id, register, &mut weaker);
         }
     }
     weaker
