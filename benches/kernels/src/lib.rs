@@ -43,6 +43,7 @@ pub mod lattices;
 pub mod layers;
 pub mod learning;
 pub mod limits;
+pub mod medley;
 pub mod miscellany;
 pub mod neighbors;
 pub mod networks;

@@ -29,6 +29,7 @@ mod inference;
 mod lattices;
 mod layers;
 mod learning;
+mod medley;
 mod miscellany;
 mod neighbors;
 mod networks;
@@ -483,4 +484,33 @@ pub const ALL: &[(&str, Make)] = &[
     ("maze_flood", domains::maze_flood),
     ("huffman_streams", domains::huffman_streams),
     ("sat_overlap", domains::sat_overlap),
+    ("infix_calc", medley::infix_calc),
+    ("primer_melt", medley::primer_melt),
+    ("codon_counts", medley::codon_counts),
+    ("arc_resample", medley::arc_resample),
+    ("blake2b", medley::blake2b),
+    ("qoi_strips", medley::qoi_strips),
+    ("order_book", medley::order_book),
+    ("geomag_field", medley::geomag_field),
+    ("weighted_quantile", medley::weighted_quantile),
+    ("traffic_ring", medley::traffic_ring),
+    ("canny_edges", medley::canny_edges),
+    ("tetris_place", medley::tetris_place),
+    ("ip6_country", medley::ip6_country),
+    ("imu_preint", medley::imu_preint),
+    ("best_split", medley::best_split),
+    ("jp_color", medley::jp_color),
+    ("scan_pose", medley::scan_pose),
+    ("nfa_warp", medley::nfa_warp),
+    ("silhouette", medley::silhouette),
+    ("csg_field3d", medley::csg_field3d),
+    ("vessel3d", medley::vessel3d),
+    ("rate_laws", medley::rate_laws),
+    ("triplet_mine", medley::triplet_mine),
+    ("error_diffuse", medley::error_diffuse),
+    ("spectrum_match", medley::spectrum_match),
+    ("compressor_q15", medley::compressor_q15),
+    ("timestamps", medley::timestamps),
+    ("biweight", medley::biweight),
+    ("circle_fit", medley::circle_fit),
 ];
