@@ -377,7 +377,7 @@ fn part(definition: &str) -> Option<(&str, u64)> {
     let is_flag = |word: &str| matches!(word, "inbounds" | "nuw" | "nusw");
     let (base, offset) = rest.split_once(", i64 ")?;
     let is_part = flags.split_whitespace().all(is_flag);
-    Some((base, offset.parse().ok()?)).filter(|_| is_part)
+    is_part.then_some((base, offset.parse().ok()?))
 }
 
 /// Returns the type, the value and the address of a store.
