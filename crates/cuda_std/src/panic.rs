@@ -4,8 +4,8 @@
 //! writes its message, `file:line:column`, block and thread to memory that the host can read, and
 //! exits. Other threads that panic only exit; so do threads that wait for them at the grid barrier.
 //! The launch completes, and the host's next `synchronize` returns the report as an error. If the
-//! host does not provide report memory (because it does not use `cust`), the launch fails. A panic
-//! with a formatted message, and every panic in an unoptimized build, then behaves like a failed
+//! host does not provide report memory (because it does not use `cust`), the launch fails. A panic whose
+//! message the device formats, and every panic in an unoptimized build, then behaves like a failed
 //! `assert` of CUDA C++: it prints the message to standard error.
 //!
 //! ```

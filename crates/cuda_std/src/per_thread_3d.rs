@@ -94,16 +94,16 @@ impl<T> PerThread3d<'_, T> {
     /// [`PerThread3d::each`], for loops that exit early.
     #[inline(always)]
     pub fn own(&mut self) -> impl Iterator<Item = ((usize, usize, usize), &mut T)> {
-        let (pointer, length, width, height) = (self.pointer, self.length, self.width, self.height);
+        let pointer = self.pointer;
+        let along = self.places();
         let places = Places {
-            last: None,
-            along: self.places(),
+            begun: false,
+            last: along.each_ref().map(|it| it.next),
+            along,
+            length: self.length as u64,
         };
-        places.filter_map(move |(x, y, z)| {
-            let index = (z * height + y) * width + x;
-            // SAFETY: as in `each`.
-            (index < length).then(|| ((x, y, z), unsafe { pointer.add(index).as_mut() }))
-        })
+        // SAFETY: as in `each`.
+        places.map(move |(place, index)| (place, unsafe { pointer.add(index).as_mut() }))
     }
 
     /// Returns the element at this thread's indices along `x`, `y` and `z`, with these indices: for
@@ -115,38 +115,50 @@ impl<T> PerThread3d<'_, T> {
     }
 }
 
-/// An iterator over (column, row, layer) triples, column by column, row by row.
+/// An iterator over (column, row, layer) triples, column by column, row by row, with the indices of their
+/// elements.
 struct Places {
-    /// The triple that was returned last.
-    last: Option<[u64; 3]>,
+    begun: bool,
+    /// The triple that was returned last, or the first one.
+    last: [u64; 3],
     along: [Strided; 3],
+    /// The number of elements.
+    length: u64,
 }
 
 impl Iterator for Places {
-    type Item = (usize, usize, usize);
+    type Item = ((usize, usize, usize), usize);
 
     #[inline(always)]
-    fn next(&mut self) -> Option<(usize, usize, usize)> {
+    fn next(&mut self) -> Option<((usize, usize, usize), usize)> {
         let [xs, ys, zs] = &self.along;
         // The next position is computed only when it is needed, and only if there may be one: see
         // `per_thread_2d`.
-        let [x, y, z] = match self.last {
-            None => [xs.next, ys.next, zs.next],
-            Some(_) if self.along.iter().all(|it| it.step >= it.len) => return None,
-            Some([x, y, z]) => {
-                // SAFETY: positions are those of elements in memory, and a grid has fewer than 2⁶³
-                // threads.
-                let after = |at: u64, all: &Strided| unsafe { at.unchecked_add(all.step) };
-                match (after(x, xs), after(y, ys)) {
-                    (x, _) if x < xs.len => [x, y, z],
-                    (_, y) if y < ys.len => [xs.next, y, z],
-                    _ => [xs.next, ys.next, after(z, zs)],
-                }
+        let [mut x, mut y, mut z] = self.last;
+        if self.begun {
+            if self.along.iter().all(|it| it.step >= it.len) {
+                return None;
             }
-        };
-        self.last = Some([x, y, z]);
+            // SAFETY: positions are those of elements in memory, and a grid has fewer than 2⁶³ threads.
+            let after = |at: u64, all: &Strided| unsafe { at.unchecked_add(all.step) };
+            [x, y, z] = match (after(x, xs), after(y, ys)) {
+                (x, _) if x < xs.len => [x, y, z],
+                (_, y) if y < ys.len => [xs.next, y, z],
+                _ => [xs.next, ys.next, after(z, zs)],
+            };
+        }
+        self.begun = true;
         // Without columns or rows, there are no elements.
-        let inside = xs.next < xs.len && ys.next < ys.len && z < zs.len;
-        inside.then_some((x as usize, y as usize, z as usize))
+        if xs.next >= xs.len || ys.next >= ys.len || z >= zs.len {
+            return None;
+        }
+        // The last layer may be partial. Indices increase, so none that follows is less. Where the indices
+        // fit 32 bits, so do the positions in `last`: passes narrow them.
+        let index = (z * ys.len + y) * xs.len + x;
+        if index >= self.length {
+            return None;
+        }
+        self.last = [x, y, z];
+        Some(((x as usize, y as usize, z as usize), index as usize))
     }
 }

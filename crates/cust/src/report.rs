@@ -323,6 +323,12 @@ impl Report {
         let kind = site.map_or(self.word(report::KIND), |site| site.kind);
         let mut message = match report::parts(kind, arguments) {
             Some(parts) => parts.map(part_text).concat(),
+            None if kind == report::VALUES => {
+                let mut message = String::new();
+                // A `String` accepts everything.
+                let _ = report::write_message(&mut message, &text, arguments);
+                message
+            }
             None => text,
         };
         if state == report::WRITING {

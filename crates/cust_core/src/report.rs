@@ -30,6 +30,7 @@
 //! assert_eq!(location(&report), Some(("lib.rs".to_owned(), 12)));
 //! ```
 
+use core::fmt;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -144,6 +145,9 @@ pub const RANGE: u32 = 3;
 pub const LENGTHS: u32 = 4;
 /// Kind: a failed allocation: the size in bytes.
 pub const ALLOCATION: u32 = 5;
+
+/// Kind: a panic whose message the host formats: see [`write_message`].
+pub const VALUES: u32 = 6;
 
 /// The name of the variable with the panics that reports give by their number. A module without such
 /// panics has no table.
@@ -270,4 +274,154 @@ pub const fn parts(kind: u32, arguments: [u64; 3]) -> Option<[Part; 5]> {
         ],
         _ => return None,
     })
+}
+
+/// The character that announces a value in the text of a report of the kind [`VALUES`].
+pub const MARK: char = '\u{1A}';
+
+/// Writes the message of a report of the kind [`VALUES`].
+///
+/// The text has [`MARK`] and a letter for each value. The values are in `arguments`, as little-endian
+/// bytes: each one at the next multiple of its size, or of 8 bytes.
+///
+/// | letter | type |
+/// |---|---|
+/// | `h`, `t`, `m`, `y`, `o` | `u8`, `u16`, `u32`, `u64`, `u128` |
+/// | `a`, `s`, `l`, `x`, `n` | `i8`, `i16`, `i32`, `i64`, `i128` |
+/// | `f`, `d` | `f32`, `f64`, as `{}` formats it |
+/// | `F`, `D` | `f32`, `f64`, as `{:?}` formats it |
+/// | `b` | `bool` |
+/// | `c`, `C` | `char`, as `{}` and `{:?}` format it |
+/// | `e` | `u8`, of which the text has the name: behind the letter, up to another [`MARK`], are numbers and names, as in `0=Less,1=Equal` |
+///
+/// # Errors
+/// Returns the error of `to`. A text that does not have this form is written as far as possible.
+///
+/// ```
+/// use cust_core::report::{MARK, write_message};
+///
+/// let mut message = String::new();
+/// let arguments = [7 | u64::from(1.5f32.to_bits()) << 32, 0, 0];
+/// write_message(&mut message, &format!("{MARK}m > {MARK}F"), arguments).unwrap();
+/// assert_eq!(message, "7 > 1.5");
+/// ```
+pub fn write_message(to: &mut dyn fmt::Write, text: &str, arguments: [u64; 3]) -> fmt::Result {
+    let mut bytes = [0; 24];
+    for (to, argument) in bytes.as_chunks_mut().0.iter_mut().zip(arguments) {
+        *to = argument.to_le_bytes();
+    }
+    let mut offset = 0usize;
+    let mut value = |size: usize| -> u128 {
+        offset = offset.next_multiple_of(size.min(8)) + size;
+        let value = bytes.get(offset - size..offset).unwrap_or_default();
+        (value.iter().rev()).fold(0, |value, &byte| value << 8 | u128::from(byte))
+    };
+    let mut parts = text.split(MARK);
+    to.write_str(parts.next().unwrap_or_default())?;
+    while let Some(part) = parts.next() {
+        let mut letters = part.chars();
+        let letter = letters.next();
+        match letter {
+            Some('h') => write!(to, "{}", value(1) as u8)?,
+            Some('t') => write!(to, "{}", value(2) as u16)?,
+            Some('m') => write!(to, "{}", value(4) as u32)?,
+            Some('y') => write!(to, "{}", value(8) as u64)?,
+            Some('o') => write!(to, "{}", value(16))?,
+            Some('a') => write!(to, "{}", value(1) as i8)?,
+            Some('s') => write!(to, "{}", value(2) as i16)?,
+            Some('l') => write!(to, "{}", value(4) as i32)?,
+            Some('x') => write!(to, "{}", value(8) as i64)?,
+            Some('n') => write!(to, "{}", value(16) as i128)?,
+            Some('f') => write!(to, "{}", f32::from_bits(value(4) as u32))?,
+            Some('d') => write!(to, "{}", f64::from_bits(value(8) as u64))?,
+            Some('F') => write!(to, "{:?}", f32::from_bits(value(4) as u32))?,
+            Some('D') => write!(to, "{:?}", f64::from_bits(value(8) as u64))?,
+            Some('b') => write!(to, "{}", value(1) != 0)?,
+            Some(letter @ ('c' | 'C')) => {
+                let value = char::from_u32(value(4) as u32).unwrap_or(char::REPLACEMENT_CHARACTER);
+                match letter {
+                    'c' => write!(to, "{value}")?,
+                    _ => write!(to, "{value:?}")?,
+                }
+            }
+            Some('e') => {
+                let number = value(1);
+                let mut names = letters
+                    .as_str()
+                    .split(',')
+                    .filter_map(|it| it.split_once('='));
+                let name = names.find(|(own, _)| own.parse() == Ok(number));
+                to.write_str(name.map_or("?", |(_, name)| name))?;
+                letters = parts.next().unwrap_or_default().chars();
+            }
+            _ => {}
+        }
+        to.write_str(letters.as_str())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MARK, write_message};
+    use std::format;
+    use std::string::String;
+
+    fn message(text: &str, bytes: &[u8]) -> String {
+        let mut all = [0; 24];
+        all[..bytes.len()].copy_from_slice(bytes);
+        let (words, _) = all.as_chunks();
+        let arguments = [words[0], words[1], words[2]].map(u64::from_le_bytes);
+        let mut message = String::new();
+        let text = text.replace('$', &format!("{MARK}"));
+        write_message(&mut message, &text, arguments).unwrap();
+        message
+    }
+
+    #[test]
+    fn values_are_aligned() {
+        let bytes = [
+            &[0xFF, 0, 0xFE, 0xFF, 3, 0, 0, 0][..],
+            &u64::MAX.to_le_bytes(),
+            &[1, 0xFF],
+        ];
+        let text = "$a $s $m, $x $b$h.";
+        assert_eq!(message(text, &bytes.concat()), "-1 -2 3, -1 true255.");
+        let wide = (i128::MIN + 5).to_le_bytes();
+        assert_eq!(
+            message("$h$n", &[&[7; 8][..], &wide].concat()),
+            format!("7{}", i128::MIN + 5)
+        );
+    }
+
+    #[test]
+    fn values_have_their_type() {
+        for value in [0.1f32, -0.0, 1e30, 1e-7, f32::NAN, f32::INFINITY] {
+            assert_eq!(message("$f", &value.to_le_bytes()), format!("{value}"));
+            assert_eq!(message("$F", &value.to_le_bytes()), format!("{value:?}"));
+            let value = f64::from(value);
+            assert_eq!(message("$d", &value.to_le_bytes()), format!("{value}"));
+            assert_eq!(message("$D", &value.to_le_bytes()), format!("{value:?}"));
+        }
+        for value in ['a', '\'', '\n', '\u{10FFFF}'] {
+            let bytes = u32::from(value).to_le_bytes();
+            assert_eq!(message("$c", &bytes), format!("{value}"));
+            assert_eq!(message("$C", &bytes), format!("{value:?}"));
+        }
+        assert_eq!(message("$c", &[0xFF; 4]), "\u{FFFD}");
+        assert_eq!(
+            message("$e255=Less,0=Equal$ or $e0=A$", &[255]),
+            "Less or A"
+        );
+        assert_eq!(message("$e1=B$.", &[2]), "?.");
+    }
+
+    /// The report may be truncated, or have more values than fit.
+    #[test]
+    fn other_texts_are_written_as_far_as_possible() {
+        assert_eq!(message("a$", &[1]), "a");
+        assert_eq!(message("a$zb", &[1]), "ab");
+        assert_eq!(message("$e1=B", &[1]), "B");
+        assert_eq!(message("$x$x$x$x$h!", &[1]), "10000!");
+    }
 }

@@ -9,6 +9,7 @@ mod fold;
 mod merge_locals;
 mod nest_loops;
 mod nests;
+mod report_values;
 mod split_phases;
 mod test_choices;
 mod unroll_swaps;
@@ -23,6 +24,8 @@ use crate::read::{ReadError, read_module};
 use crate::types::{Type, TypeKind};
 use crate::value::{Func, Value};
 use crate::write::Dialect;
+
+pub use report_values::{Formatted, Formatter, Messages};
 
 /// A module as passed to LLVM.
 #[derive(Debug)]
@@ -85,6 +88,15 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn test_choices(text: &str) -> Result<String, ReadError> {
         test_choices::test_choices(text)
+    }
+
+    /// Reports the values of formatted panics instead of their messages, in LLVM's output after it has
+    /// inlined functions.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn report_values(text: &str, messages: &Messages) -> Result<String, ReadError> {
+        report_values::report_values(text, messages)
     }
 
     /// Unrolls loops that exchange pointers to variables in each iteration, in LLVM's output before it

@@ -14,6 +14,7 @@
 //! | `#[optimize(size)]` | `optsize` | optimized |
 //! | a kernel's function, called by its entry | `alwaysinline` | without debug info of variables |
 //! | the replacement of `panic_fmt` | `alwaysinline` | without checks for undefined behavior |
+//! | failures of `assert_eq!` and of `Result::unwrap` | `alwaysinline` | optimized |
 //! | functions that the backend defines, except `memcmp` | `alwaysinline` | all |
 //!
 //! LLVM's inliner has the threshold [`LLVM_THRESHOLD`]. libnvvm's inliner has no size limit: the
@@ -65,6 +66,11 @@ pub(crate) fn set_attributes<'tcx>(
         InlineAttr::Hint => attrs.inline_hint = optimizes,
         InlineAttr::Always | InlineAttr::Force { .. } => attrs.always_inline = true,
         InlineAttr::Never => attrs.no_inline = true,
+    }
+    if optimizes && known_items::is_failure(tcx, def_id) {
+        attrs.always_inline = true;
+        attrs.no_inline = false;
+        attrs.opt_size = false;
     }
     // A kernel's entry has no source location: a debugger shows the function that it calls.
     let is_entered = is_kernel && !cx.has_variables();

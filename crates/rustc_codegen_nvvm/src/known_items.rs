@@ -118,6 +118,24 @@ const FORMATTING: &[&str] = &[
 /// The module of the formatting traits, whose implementations in all crates format text.
 const FORMATTING_TRAITS: &str = "core::fmt";
 
+/// The traits whose functions [`crate::formatters`] knows.
+const TRAITS: [(&str, FormattingTrait); 2] = [
+    ("core::fmt::Debug", FormattingTrait::Debug),
+    ("core::fmt::Display", FormattingTrait::Display),
+];
+
+/// The type of messages.
+const ARGUMENTS: &str = "core::fmt::Arguments";
+
+/// The functions that report a failed comparison and an `unwrap` of an `Err`. Where LLVM inlines them, the
+/// types of the values are known.
+const FAILURES: [&str; 4] = [
+    "core::panicking::assert_failed",
+    "core::panicking::assert_failed_inner",
+    "core::result::unwrap_failed",
+    "core::result::unwrap_failed::unwrap_failed_inner",
+];
+
 /// A function that `--roots=all` omits: rustc's lowering of the intrinsic that it calls fails, also
 /// with rustc's other backends.
 pub(crate) const NOT_LOWERABLE: &str = "core::process::resumable_breakpoint";
@@ -262,6 +280,36 @@ pub(crate) fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
         .is_some_and(|of| is_within(&module_path(tcx, of), FORMATTING_TRAITS))
 }
 
+/// A trait of `core::fmt`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormattingTrait {
+    Debug,
+    Display,
+}
+
+/// Returns which trait of `core::fmt` a trait is.
+pub(crate) fn formatting_trait(tcx: TyCtxt<'_>, def_id: DefId) -> Option<FormattingTrait> {
+    let path = path(tcx, def_id)?;
+    let (_, found) = TRAITS.iter().find(|(known, _)| path == *known)?;
+    Some(*found)
+}
+
+/// Returns the trait `Debug`.
+pub(crate) fn debug(tcx: TyCtxt<'_>) -> Option<DefId> {
+    tcx.get_diagnostic_item(rustc_span::sym::Debug)
+}
+
+/// Returns whether a type is `core::fmt::Arguments`.
+pub(crate) fn is_arguments(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    is(tcx, def_id, ARGUMENTS)
+}
+
+/// Returns whether a function reports a failed comparison or an `unwrap` of an `Err`.
+pub(crate) fn is_failure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    is_core_or_alloc(tcx, def_id.krate)
+        && path(tcx, def_id).is_some_and(|path| FAILURES.contains(&path.as_str()))
+}
+
 /// Returns whether an item is the one with this path.
 pub(crate) fn is(tcx: TyCtxt<'_>, def_id: DefId, known: &str) -> bool {
     path(tcx, def_id).is_some_and(|path| path == known)
@@ -346,6 +394,13 @@ mod tests {
                 check(module, |kind| kind == DefKind::Mod);
             }
             check(NOT_LOWERABLE, DefKind::is_fn_like);
+            for (path, _) in TRAITS {
+                check(path, |kind| kind == DefKind::Trait);
+            }
+            check(ARGUMENTS, |kind| kind == DefKind::Struct);
+            for path in FAILURES {
+                check(path, DefKind::is_fn_like);
+            }
             check(REDUCE, DefKind::is_fn_like);
             check(ADAPTERS, |kind| kind == DefKind::Mod);
             for adapter in FILTERS {

@@ -45,6 +45,7 @@ mod denied;
 mod device_functions;
 mod diagnostics;
 mod embed;
+mod formatters;
 mod generic_arguments;
 mod incremental;
 mod inlining;

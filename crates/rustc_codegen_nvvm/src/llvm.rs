@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use libloading::os::unix::Library;
-use nvvm_ir::llvm::Exchange;
+use nvvm_ir::llvm::{Exchange, Messages};
 use nvvm_ir::{Module, passes};
 use rustc_session::Session;
 use rustc_session::config::OptLevel;
@@ -119,6 +119,7 @@ impl std::fmt::Display for Failure {
 pub(crate) fn optimize(
     sess: &Session,
     module: &Module,
+    messages: Option<&Messages>,
     dumper: &Dumper<'_>,
 ) -> Result<Module, Failure> {
     static LLVM: OnceLock<Option<Llvm>> = OnceLock::new();
@@ -133,6 +134,9 @@ pub(crate) fn optimize(
     let text = if inlining > 0 {
         let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
         dumper.dump("inlined.ll", || text.clone());
+        if let Some(messages) = messages {
+            text = Exchange::report_values(&text, messages).map_err(Failure::Read)?;
+        }
         text = Exchange::merge_locals(&text).map_err(Failure::Read)?;
         text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
         text = Exchange::split_phases(&text).map_err(Failure::Read)?;

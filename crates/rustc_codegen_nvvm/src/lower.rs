@@ -1,5 +1,6 @@
 //! Lowers the whole program, starting from its kernels: each reachable function and static once.
 
+use nvvm_ir::llvm::Messages;
 use nvvm_ir::{Module, TypeKind, Value, passes};
 use rustc_ast::expand::allocator::{ALLOC_ERROR_HANDLER, default_fn_name, global_fn_name};
 use rustc_codegen_ssa::mir::codegen_mir;
@@ -30,6 +31,8 @@ pub(crate) struct Lowered<'tcx> {
     pub intrinsic_spans: FxHashMap<&'tcx str, Span>,
     /// The functions by symbol.
     pub instances: FxHashMap<String, Instance<'tcx>>,
+    /// How reports describe messages that the host formats.
+    pub messages: Messages,
     /// The symbols of kernels and statics, with their signatures.
     pub signatures: Vec<(String, String)>,
     /// In a single-source session: the identity of each kernel on the host, with its symbol.
@@ -110,6 +113,7 @@ pub(crate) fn lower<'tcx>(
     }
     Lowered {
         instances: instances(&cx),
+        messages: crate::formatters::messages(&cx),
         signatures: signatures(&cx),
         entries: entries(&cx),
         slices: parameters.slices,

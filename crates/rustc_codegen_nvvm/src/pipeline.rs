@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cuda_toolkit::Toolkit;
 use nvvm::Library;
+use nvvm_ir::llvm::Messages;
 use nvvm_ir::{Dialect, Module, legalize, passes};
 use rustc_data_structures::fx::FxHashMap;
 use rustc_middle::ty::{Instance, TyCtxt};
@@ -36,6 +37,7 @@ pub(crate) fn compile<'tcx>(
         asm_spans,
         intrinsic_spans,
         instances,
+        messages,
         signatures,
         entries,
         slices,
@@ -70,6 +72,7 @@ pub(crate) fn compile<'tcx>(
     let compiler = Compiler {
         sess,
         options,
+        messages: options.move_checks.then_some(&messages),
         library: load_libnvvm(sess, &toolkit)?,
         toolkit,
         arch,
@@ -155,6 +158,8 @@ fn warn_of_frames<'tcx>(
 struct Compiler<'a> {
     sess: &'a Session,
     options: &'a Options,
+    /// How reports describe messages that the host formats, unless kernels are to print them.
+    messages: Option<&'a Messages>,
     toolkit: Toolkit,
     library: Library,
     arch: nvvm::Arch,
@@ -330,7 +335,7 @@ impl Compiler<'_> {
             passes::unite_latches(&mut module);
             passes::pair_sin_cos(&mut module);
             let optimized = sess.time("nvvm_llvm", || {
-                llvm::optimize(sess, &module, dumper).and_then(|mut optimized| {
+                llvm::optimize(sess, &module, self.messages, dumper).and_then(|mut optimized| {
                     passes::store_sin_cos(&mut optimized);
                     passes::dead_functions(&mut optimized);
                     passes::widen_counters(&mut optimized);

@@ -4,10 +4,10 @@
 use crate::{Build, Session, expect, trial};
 use cust::error::KernelPanic;
 use cust::prelude::*;
-use device_tests_kernels::panics::{PANICS, Panic, WITHOUT_MEMORY, mix};
+use device_tests_kernels::panics::{self, PANICS, Panic, WITHOUT_MEMORY, mix};
 use libtest_mimic::{Failed, Trial};
 use std::cell::RefCell;
-use std::panic::{self, AssertUnwindSafe};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
 const BLOCKS: u32 = 3;
@@ -22,6 +22,7 @@ pub fn trials(build: Build) -> Vec<Trial> {
     };
     let mut trials: Vec<Trial> = PANICS.iter().copied().enumerate().map(of).collect();
     trials.push(trial(build, "panic_everywhere", everywhere));
+    trials.push(trial(build, "panic_with_values", with_values));
     trials.push(trial(build, "panic_twice", twice));
     trials.push(trial(build, "panic_before_barrier", before_barrier));
     trials.push(trial(build, "panic_in_loops", in_loops));
@@ -38,16 +39,16 @@ struct Said {
     column: u32,
 }
 
-/// Runs the function on the host and catches its panic.
-fn on_host(case: Panic, i: u32) -> Option<Said> {
+/// Runs a function on the host and catches its panic.
+fn on_host(run: impl FnOnce() -> u64) -> Option<Said> {
     thread_local! {
         static SAID: RefCell<Option<Said>> = const { RefCell::new(None) };
         static CATCHING: RefCell<bool> = const { RefCell::new(false) };
     }
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
+        let usual = take_hook();
+        set_hook(Box::new(move |info| {
             if !CATCHING.with_borrow(|catching| *catching) {
                 return usual(info);
             }
@@ -71,7 +72,7 @@ fn on_host(case: Panic, i: u32) -> Option<Said> {
         }));
     });
     CATCHING.set(true);
-    let result = panic::catch_unwind(AssertUnwindSafe(|| (case.run)(i)));
+    let result = catch_unwind(AssertUnwindSafe(run));
     CATCHING.set(false);
     result.err().and_then(|_| SAID.take())
 }
@@ -124,7 +125,7 @@ fn run(session: &Session, build: Build, number: u32, case: Panic) -> Result<(), 
         expect(panic.block, [who / THREADS, 0, 0], "the block")?;
         expect(panic.thread, [who % THREADS, 0, 0], "the thread")?;
         expect(panic.kernel(), Some("run_panic"), "the kernel")?;
-        match on_host(case, who) {
+        match on_host(|| (case.run)(who)) {
             Some(said) => compare(&panic, &said)?,
             // A release build of this program has no overflow checks to compare with.
             None => expect(
@@ -185,6 +186,31 @@ fn everywhere(session: &Session, build: Build) -> Result<(), Failed> {
             true,
             "a thread's place",
         )?;
+    }
+    Ok(())
+}
+
+fn with_values(session: &Session, build: Build) -> Result<(), Failed> {
+    let (module, stream) = (session.module(build)?, &session.stream);
+    let values: [panics::Compared; 4] = [
+        (5, 2.5, 256),
+        (i32::MAX, f32::NAN, u32::MAX),
+        (100, f32::INFINITY, 1 << 31),
+        (3, 1e-7 + 1.0, 5000),
+    ];
+    for case in 0..5 {
+        for compared @ (integer, float, number) in values {
+            // SAFETY: the kernel touches no memory.
+            unsafe {
+                launch!(module.panic_with_values<<<1, 1, 0, stream>>>(case, integer, float, number))?;
+            }
+            let panic = panicked(stream.synchronize())?;
+            expect(panic.kernel(), Some("panic_with_values"), "the kernel")?;
+            match on_host(|| panics::compare(case, compared)) {
+                Some(said) => compare(&panic, &said)?,
+                None => return Err("the host does not panic".into()),
+            }
+        }
     }
     Ok(())
 }

@@ -139,10 +139,13 @@ pub fn out_3d(mut to: PerThread3d<u64>, mut also: PerThread3d<u64>, mut first: P
     let value = |(x, y, z): (usize, usize, usize)| {
         (x as u64) << 48 | (y as u64) << 40 | (z as u64) << 32 | me
     };
-    for (place, to) in to.own() {
+    let mut own = to.own();
+    for (place, to) in own.by_ref() {
         *to += value(place);
     }
-    also.each(|place, to| *to += value(place));
+    // The iterator has ended for good.
+    let more = u64::from(own.next().is_some()) + u64::from(own.next().is_some());
+    also.each(|place, to| *to += value(place) + more);
     if let Some((place, to)) = first.first() {
         *to += value(place);
     }

@@ -71,6 +71,27 @@ impl fmt::Display for Shown {
     }
 }
 
+/// A trait whose objects have two functions `fmt`.
+trait Both: fmt::Display + fmt::Debug {}
+
+impl Both for u32 {}
+
+struct Different(u32);
+
+impl Both for Different {}
+
+impl fmt::Display for Different {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "displayed {}", self.0)
+    }
+}
+
+impl fmt::Debug for Different {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "debugged {}", self.0)
+    }
+}
+
 fn failing(i: u32) -> Result<u64, Failure> {
     if i < 1000 {
         Err(Failure {
@@ -303,13 +324,193 @@ panics! {
         assert!(i > 5000, "{}", "0123456789".repeat(600));
         1
     }
+
+    fn panic_clamp_integer(i) {
+        10i32.clamp(i as i32 + 5, -7) as u64
+    }
+
+    fn panic_clamp_small(i) {
+        (1u8.clamp(i as u8 | 128, 100) as u64) + i8::clamp(1, 100 + (i as i8 & 1), -100) as u64
+    }
+
+    fn panic_clamp_wide(i) {
+        5i128.clamp(i128::from(i), i128::MIN + 3) as u64
+    }
+
+    fn panic_clamp_word(i) {
+        5usize.clamp(usize::MAX - i as usize, 9) as u64
+    }
+
+    fn panic_clamp_char(i) {
+        u64::from('b'.clamp(char::from_u32(i + 300).unwrap(), '\''))
+    }
+
+    fn panic_clamp_float(i) {
+        1.0f32.clamp(i as f32 + 1e20, 0.1) as u64
+    }
+
+    fn panic_clamp_nan(i) {
+        1.0f64.clamp(f64::from(i), f64::NAN) as u64
+    }
+
+    fn panic_assert_numbers(i) {
+        assert_eq!(u64::from(i), u64::from(i) + 1);
+        1
+    }
+
+    fn panic_assert_references(i) {
+        let pair = [i, i + 3];
+        assert_ne!(&pair[0], &i, "of {} and {:?}", pair[1], i as i16);
+        1
+    }
+
+    fn panic_assert_floats(i) {
+        assert_eq!(i as f32 * 0.1, -0.5);
+        1
+    }
+
+    fn panic_assert_order(i) {
+        assert_eq!(i.cmp(&(i + 1)), core::cmp::Ordering::Greater);
+        1
+    }
+
+    fn panic_assert_units(i) {
+        assert_ne!((), (), "in {i}");
+        1
+    }
+
+    fn panic_values(i) {
+        if i < 5000 {
+            let (a, b) = (i as u8 ^ 0x55, i as i8 ^ -3);
+            panic!("{a} {b} {:?} {} {:?} {}", a > 3, b < 0, 'x', char::from(a));
+        }
+        1
+    }
+
+    fn panic_values_in_order(i) {
+        if i < 5000 {
+            panic!("{2} {0} {1} {2:?} {{{}}}", i, -1.5f32, i as f32 / 3.0);
+        }
+        1
+    }
+
+    fn panic_many_values(i) {
+        if i < 5000 {
+            let [a, b] = [u64::from(i), 3];
+            panic!("{a} {b} {} {} {}", a + 1, a + 2, a + 3);
+        }
+        1
+    }
+
+    fn panic_nested_message(i) {
+        if i < 5000 {
+            let inner = format_args!("of {i}, {:?}", i as f32);
+            panic!("a message {inner} and {}", format_args!("no {}", "values"));
+        }
+        1
+    }
+
+    fn panic_mark(i) {
+        assert!(i > 5000, "\u{1A}m is {i}");
+        1
+    }
+
+    fn panic_long_literal(i) {
+        assert!(
+            i > 5000,
+            "a text of more than one hundred and twenty-seven characters, which the template of the \
+             message has with a length of two bytes, \"quoted\" and \\ escaped: é {i}"
+        );
+        1
+    }
+
+    fn panic_strings(i) {
+        let names = ["some", "other"];
+        let (name, known) = (names[(i & 1) as usize], "known");
+        assert!(i > 5000, "{name} {known} {i}");
+        1
+    }
+
+    fn panic_changed_value(i) {
+        let (mut value, cell) = (i, core::cell::Cell::new(1.5f32));
+        let shown = &mut value;
+        for step in 0..40 {
+            *shown += step;
+            cell.set(cell.get() * 1.5);
+            if step == 20 + (i & 1) {
+                panic!("{} after {step} of {}", *shown, cell.get());
+            }
+        }
+        1
+    }
+
+    fn panic_trait_object(i) {
+        let shown: &dyn Both = match i {
+            0..5000 => &Different(i),
+            _ => &i,
+        };
+        assert!(i > 5000, "{shown} or {shown:?}");
+        1
+    }
+
+    fn panic_constant_object(i) {
+        let shown: &dyn Both = &i;
+        assert!(i > 5000, "{shown} or {shown:?}");
+        1
+    }
+
+    fn panic_debug_object(i) {
+        let shown: (&dyn fmt::Debug, &dyn fmt::Display) = (&i, &'c');
+        assert!(i > 5000, "{:?} or {}", shown.0, shown.1);
+        1
+    }
+
+    // Two messages of one inlined function, with different arguments.
+    fn panic_shared_arguments(i) {
+        let check = |value: u32, limit: u32| assert!(value < limit, "{value} of {limit}");
+        check(i, 5000);
+        check(i + 10, i + 5);
+        1
+    }
+
+    fn panic_options(i) {
+        assert!(i > 5000, "{i:04} {i:#x} {:.2} {:>7}", i as f32 / 3.0, i);
+        1
+    }
 }
 
-/// Every thread panics; one of them reports.
+/// Every thread panics; one of them reports. The device formats the message, which has an option.
 #[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
 #[kernel]
 pub fn panic_everywhere() {
-    panic!("all of us, {}", 1 + 1);
+    panic!("all of us, {:1}", 1 + 1);
+}
+
+/// The values that [`panic_with_values`] compares.
+pub type Compared = (i32, f32, u32);
+
+/// The messages of [`panic_with_values`], in the order of the cases.
+pub fn compare(case: u32, (integer, float, number): Compared) -> u64 {
+    match case {
+        0 => 3.clamp(integer, 2) as u64,
+        1 => 1.0f32.clamp(float, -2.5) as u64,
+        2 => {
+            assert_eq!(integer, number as i32, "in {float:?}");
+            1
+        }
+        3 => u64::from(u8::try_from(number).unwrap()),
+        _ => {
+            assert!(float < 1.0, "element {integer} of {number} is {float}");
+            1
+        }
+    }
+}
+
+/// The thread panics within the kernel's own code, in the way of that number.
+#[cfg_attr(nvvm_single_source, unsafe(no_mangle))]
+#[kernel]
+pub fn panic_with_values(case: u32, integer: i32, float: f32, number: u32) {
+    compare(case, (integer, float, number));
 }
 
 /// A value that panics while it is formatted for a panic's message.
