@@ -30,6 +30,7 @@ const HELPERS: &[&str] = &[
     "legalize/mod.rs",
     "legalize/rewriter.rs",
     "passes/reachable.rs",
+    "passes/select_elements/choices.rs",
     "passes/share_slots/access.rs",
     "passes/share_slots/live.rs",
     "passes/share_slots/place.rs",

@@ -67,7 +67,10 @@ fn random(random: &mut Random) -> String {
         text += &match random.below(4) {
             0 => format!("  %n{block} = and i64 %i{block}, {}\n", random.below(4)),
             1 => format!("  %n{block} = load i64, ptr %e{number}, align 8\n"),
-            _ => format!("  %n{block} = add i64 %p{block}, 1\n"),
+            _ => format!(
+                "  %n{block} = add i64 %p{block}, {}\n",
+                [1, 1, 2, -1, -2][random.below(5)]
+            ),
         };
         for access in 0..random.below(4) {
             let name = format!("{block}.{access}");
@@ -101,15 +104,32 @@ fn random(random: &mut Random) -> String {
         if random.below(2) == 0 {
             (then, otherwise) = (otherwise, then);
         }
-        let pred = ["ult", "ule", "ugt", "uge", "eq", "ne"][random.below(6)];
-        let tested = match random.below(5) {
-            0 => format!("%i{block}"),
-            1 => format!("%p{block}"),
-            _ => format!("%n{block}"),
+        for side in ["c", "d"] {
+            let pred = ["ult", "ule", "ugt", "uge", "eq", "ne"][random.below(6)];
+            let tested = match random.below(5) {
+                0 => format!("%i{block}"),
+                1 => format!("%p{block}"),
+                _ => format!("%n{block}"),
+            };
+            text += &format!(
+                "  %{side}{block} = icmp {pred} i64 {tested}, {}\n",
+                random.below(6)
+            );
+        }
+        let (c, d) = (format!("%c{block}"), format!("%d{block}"));
+        text += &match random.below(8) {
+            0 => format!("  %both{block} = or i1 {c}, {d}\n"),
+            1 => format!("  %both{block} = and i1 {c}, {d}\n"),
+            2 => format!("  %both{block} = select i1 {c}, i1 true, i1 {d}\n"),
+            3 => format!("  %both{block} = select i1 {c}, i1 {d}, i1 false\n"),
+            _ => format!("  %both{block} = and i1 {c}, true\n"),
+        };
+        let cond = match random.below(2) {
+            0 => format!("%both{block}"),
+            _ => c,
         };
         text += &format!(
-            "  %c{block} = icmp {pred} i64 {tested}, {}\n  br i1 %c{block}, label %{}, label %{}\n\n",
-            random.below(6),
+            "  br i1 {cond}, label %{}, label %{}\n\n",
             name(then),
             name(otherwise)
         );

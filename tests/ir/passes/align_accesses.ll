@@ -77,3 +77,51 @@ start:
   store i8 3, ptr %third, align 1
   ret void
 }
+
+; Local variables that are accessed as words, or as bytes at variable indices, have the alignment of
+; their largest access. Each element of a stack of four words is aligned like it.
+; CHECK: define float @stack
+define float @stack(i64 %len, float %x, i16 %half, i8 %small) {
+start:
+; CHECK: %items = alloca { [32 x float] }, align 16
+  %items = alloca { [32 x float] }, align 4
+; CHECK: %bytes = alloca [13 x i8], align 8
+  %bytes = alloca [13 x i8], align 1
+; CHECK: %fixed = alloca [16 x i8], align 1
+  %fixed = alloca [16 x i8], align 1
+; CHECK: %halves = alloca [16 x i16], align 2
+  %halves = alloca [16 x i16], align 2
+; CHECK: %cleared = alloca [33 x i32], align 4
+  %cleared = alloca [33 x i32], align 4
+; CHECK: %passed = alloca [4 x float], align 4
+  %passed = alloca [4 x float], align 4
+; CHECK: %counted = alloca float, i64 %len, align 4
+  %counted = alloca float, i64 %len, align 4
+  %item = getelementptr [16 x i8], ptr %items, i64 %len
+  %second = getelementptr i8, ptr %item, i64 4
+  %third = getelementptr i8, ptr %item, i64 8
+  %odd = getelementptr [20 x i8], ptr %items, i64 %len
+; CHECK: store float %x, ptr %item, align 16
+  store float %x, ptr %item, align 4
+; CHECK: store float %x, ptr %second, align 4
+  store float %x, ptr %second, align 4
+; CHECK: store float %x, ptr %third, align 8
+  store float %x, ptr %third, align 4
+  %byte = getelementptr i8, ptr %bytes, i64 %len
+  store i8 %small, ptr %byte, align 1
+  store i8 %small, ptr %fixed, align 1
+  %one = getelementptr i16, ptr %halves, i64 %len
+  store i16 %half, ptr %one, align 2
+  store float %x, ptr %cleared, align 4
+  call void @llvm.memset.p0.i64(ptr align 4 %cleared, i8 0, i64 132, i1 false)
+  store float %x, ptr %passed, align 4
+  call void @takes(ptr %passed)
+  store float %x, ptr %counted, align 4
+; CHECK: %value = load float, ptr %odd, align 4
+  %value = load float, ptr %odd, align 4
+  ret float %value
+}
+
+declare void @takes(ptr)
+
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)

@@ -50,6 +50,7 @@ define float @advance(float %a, float %b, i32 %c, i32 %axis) {
 ; CHECK-NEXT:   %27 = icmp eq i32 %21, 0
 ; CHECK-NEXT:   %28 = select i1 %27, i32 %c, i32 %26
 ; CHECK-NEXT:   store i32 %28, ptr %cell, align 4
+; CHECK-NEXT:   %both = load i64, ptr %cell, align 4
 ; CHECK-NEXT:   %least = load float, ptr %next, align 4
 ; CHECK-NEXT:   call void @llvm.lifetime.end.p0(i64 12, ptr %next)
 ; CHECK-NEXT:   ret float %least
@@ -72,6 +73,7 @@ moved:
   store float %further, ptr %at, align 4
   %which = getelementptr inbounds i32, ptr %cell, i64 %wide
   store i32 %c, ptr %which, align 4
+  %both = load i64, ptr %cell, align 4
   %least = load float, ptr %next, align 4
   call void @llvm.lifetime.end.p0(i64 12, ptr %next)
   ret float %least
@@ -100,6 +102,7 @@ define i16 @fields(i64 %i, i16 %x) {
 ; CHECK-NEXT:   %12 = load i16, ptr %pairs, align 2
 ; CHECK-NEXT:   %13 = icmp eq i32 %9, 1
 ; CHECK-NEXT:   %first = select i1 %13, i16 %12, i16 %11
+; CHECK-NEXT:   %all = load i64, ptr %pairs, align 2
 ; CHECK-NEXT:   ret i16 %first
 ; CHECK-NEXT: }
 start:
@@ -110,6 +113,7 @@ start:
   %pair = getelementptr inbounds [4 x i8], ptr %pairs, i64 %i
   %before = getelementptr inbounds i8, ptr %pair, i64 -4
   %first = load i16, ptr %before, align 2
+  %all = load i64, ptr %pairs, align 2
   ret i16 %first
 }
 
@@ -268,7 +272,20 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 ; The index is a counter of a loop that libnvvm may unroll.
 define float @counted(float %a) {
 ; CHECK-LABEL: define float @counted(float %a) {
-; CHECK: getelementptr inbounds float, ptr %array, i64 %i
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [2 x float], align 4
+; CHECK-NEXT:   store float %a, ptr %array, align 4
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %i = phi i64 [ 0, %start ], [ %next, %loop ]
+; CHECK-NEXT:   %at = getelementptr inbounds float, ptr %array, i64 %i
+; CHECK-NEXT:   %value = load float, ptr %at, align 4
+; CHECK-NEXT:   %next = add i64 %i, 1
+; CHECK-NEXT:   %more = icmp ult i64 %next, 2
+; CHECK-NEXT:   br i1 %more, label %loop, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret float %value
+; CHECK-NEXT: }
 start:
   %array = alloca [2 x float], align 4
   store float %a, ptr %array, align 4
@@ -284,4 +301,262 @@ loop:
 
 end:
   ret float %value
+}
+
+; A load from an element that a phi or a select chooses becomes a choice of elements. Only the elements
+; that are read are stored to at a variable index.
+define i32 @found(i64 %i, i32 %x, i1 %c, i1 %d) {
+; CHECK-LABEL: define i32 @found(i64 %i, i32 %x, i1 %c, i1 %d) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [5 x i32], align 4
+; CHECK-NEXT:   %one = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   %three = getelementptr inbounds i8, ptr %array, i64 12
+; CHECK-NEXT:   %0 = trunc i64 %i to i32
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %array, i64 16
+; CHECK-NEXT:   %2 = load i32, ptr %1, align 4
+; CHECK-NEXT:   %3 = icmp eq i32 %0, 4
+; CHECK-NEXT:   %4 = select i1 %3, i32 %x, i32 %2
+; CHECK-NEXT:   store i32 %4, ptr %1, align 4
+; CHECK-NEXT:   %5 = getelementptr inbounds i8, ptr %array, i64 8
+; CHECK-NEXT:   %6 = load i32, ptr %5, align 4
+; CHECK-NEXT:   %7 = icmp eq i32 %0, 2
+; CHECK-NEXT:   %8 = select i1 %7, i32 %x, i32 %6
+; CHECK-NEXT:   store i32 %8, ptr %5, align 4
+; CHECK-NEXT:   %9 = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   %10 = load i32, ptr %9, align 4
+; CHECK-NEXT:   %11 = icmp eq i32 %0, 1
+; CHECK-NEXT:   %12 = select i1 %11, i32 %x, i32 %10
+; CHECK-NEXT:   store i32 %12, ptr %9, align 4
+; CHECK-NEXT:   br i1 %c, label %first, label %second
+; CHECK-NEXT: first:
+; CHECK-NEXT:   %13 = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   %14 = load i32, ptr %13, align 4
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: second:
+; CHECK-NEXT:   %15 = getelementptr inbounds i8, ptr %array, i64 8
+; CHECK-NEXT:   %16 = load i32, ptr %15, align 4
+; CHECK-NEXT:   %17 = getelementptr inbounds i8, ptr %array, i64 16
+; CHECK-NEXT:   %18 = load i32, ptr %17, align 4
+; CHECK-NEXT:   %19 = select i1 %d, i32 %16, i32 %18
+; CHECK-NEXT:   br label %join
+; CHECK-NEXT: join:
+; CHECK-NEXT:   %20 = phi i32 [ %14, %first ], [ %19, %second ]
+; CHECK-NEXT:   %is_some = phi i1 [ %d, %first ], [ true, %second ]
+; CHECK-NEXT:   br i1 %is_some, label %some, label %none
+; CHECK-NEXT: some:
+; CHECK-NEXT:   ret i32 %20
+; CHECK-NEXT: none:
+; CHECK-NEXT:   ret i32 0
+; CHECK-NEXT: }
+start:
+  %array = alloca [5 x i32], align 4
+  %one = getelementptr inbounds i8, ptr %array, i64 4
+  %three = getelementptr inbounds i8, ptr %array, i64 12
+  %at = getelementptr inbounds i32, ptr %array, i64 %i
+  store i32 %x, ptr %at, align 4
+  br i1 %c, label %first, label %second
+
+first:
+  br label %join
+
+second:
+  %chosen = select i1 %d, ptr %one, ptr %three
+  br label %join
+
+join:
+  %found = phi ptr [ %array, %first ], [ %chosen, %second ]
+  %is_some = phi i1 [ %d, %first ], [ true, %second ]
+  br i1 %is_some, label %some, label %none
+
+some:
+  %next = getelementptr inbounds i8, ptr %found, i64 4
+  %value = load i32, ptr %next, align 4
+  ret i32 %value
+
+none:
+  ret i32 0
+}
+
+; The largest element of a loop. Nothing loads from the null address, or behind the end.
+define i32 @largest(i32 %n, i32 %x) {
+; CHECK-LABEL: define i32 @largest(i32 %n, i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [3 x i32], align 4
+; CHECK-NEXT:   %one = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   %two = getelementptr inbounds i8, ptr %array, i64 8
+; CHECK-NEXT:   %behind = getelementptr inbounds i8, ptr %array, i64 12
+; CHECK-NEXT:   store i32 %x, ptr %array, align 4
+; CHECK-NEXT:   store i32 %n, ptr %one, align 4
+; CHECK-NEXT:   store i32 7, ptr %two, align 4
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %0 = phi i32 [ undef, %start ], [ %4, %loop ]
+; CHECK-NEXT:   %i = phi i32 [ 0, %start ], [ %next, %loop ]
+; CHECK-NEXT:   %odd = trunc i32 %i to i1
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %array, i64 4
+; CHECK-NEXT:   %2 = load i32, ptr %1, align 4
+; CHECK-NEXT:   %3 = select i1 %odd, i32 %2, i32 undef
+; CHECK-NEXT:   %few = icmp ult i32 %i, %x
+; CHECK-NEXT:   %4 = select i1 %few, i32 %0, i32 %3
+; CHECK-NEXT:   %next = add i32 %i, 1
+; CHECK-NEXT:   %more = icmp ult i32 %next, %n
+; CHECK-NEXT:   br i1 %more, label %loop, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret i32 %4
+; CHECK-NEXT: }
+start:
+  %array = alloca [3 x i32], align 4
+  %one = getelementptr inbounds i8, ptr %array, i64 4
+  %two = getelementptr inbounds i8, ptr %array, i64 8
+  %behind = getelementptr inbounds i8, ptr %array, i64 12
+  store i32 %x, ptr %array, align 4
+  store i32 %n, ptr %one, align 4
+  store i32 7, ptr %two, align 4
+  br label %loop
+
+loop:
+  %i = phi i32 [ 0, %start ], [ %next, %loop ]
+  %best = phi ptr [ null, %start ], [ %better, %loop ]
+  %odd = trunc i32 %i to i1
+  %other = select i1 %odd, ptr %one, ptr %behind
+  %few = icmp ult i32 %i, %x
+  %better = select i1 %few, ptr %best, ptr %other
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %end
+
+end:
+  %value = load i32, ptr %better, align 4
+  ret i32 %value
+}
+
+; A store, a copy and the start of a lifetime change elements after the choice.
+define i32 @changed(i32 %x, i1 %c) {
+; CHECK-LABEL: define i32 @changed(i32 %x, i1 %c) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stored = alloca [2 x i32], align 4
+; CHECK-NEXT:   %copied = alloca [2 x i32], align 4
+; CHECK-NEXT:   %started = alloca [2 x i32], align 4
+; CHECK-NEXT:   %stored.1 = getelementptr inbounds i8, ptr %stored, i64 4
+; CHECK-NEXT:   %copied.1 = getelementptr inbounds i8, ptr %copied, i64 4
+; CHECK-NEXT:   %started.1 = getelementptr inbounds i8, ptr %started, i64 4
+; CHECK-NEXT:   %first = select i1 %c, ptr %stored, ptr %stored.1
+; CHECK-NEXT:   %second = select i1 %c, ptr %copied, ptr %copied.1
+; CHECK-NEXT:   %third = select i1 %c, ptr %started, ptr %started.1
+; CHECK-NEXT:   br i1 %c, label %change, label %end
+; CHECK-NEXT: change:
+; CHECK-NEXT:   store i32 %x, ptr %stored.1, align 4
+; CHECK-NEXT:   call void @llvm.memset.p0.i64(ptr %copied, i8 0, i64 4, i1 false)
+; CHECK-NEXT:   call void @llvm.lifetime.start.p0(i64 8, ptr %started)
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   %a = load i32, ptr %first, align 4
+; CHECK-NEXT:   %b = load i32, ptr %second, align 4
+; CHECK-NEXT:   %d = load i32, ptr %third, align 4
+; CHECK-NEXT:   %ab = add i32 %a, %b
+; CHECK-NEXT:   %abd = add i32 %ab, %d
+; CHECK-NEXT:   ret i32 %abd
+; CHECK-NEXT: }
+start:
+  %stored = alloca [2 x i32], align 4
+  %copied = alloca [2 x i32], align 4
+  %started = alloca [2 x i32], align 4
+  %stored.1 = getelementptr inbounds i8, ptr %stored, i64 4
+  %copied.1 = getelementptr inbounds i8, ptr %copied, i64 4
+  %started.1 = getelementptr inbounds i8, ptr %started, i64 4
+  %first = select i1 %c, ptr %stored, ptr %stored.1
+  %second = select i1 %c, ptr %copied, ptr %copied.1
+  %third = select i1 %c, ptr %started, ptr %started.1
+  br i1 %c, label %change, label %end
+
+change:
+  store i32 %x, ptr %stored.1, align 4
+  call void @llvm.memset.p0.i64(ptr %copied, i8 0, i64 4, i1 false)
+  call void @llvm.lifetime.start.p0(i64 8, ptr %started)
+  br label %end
+
+end:
+  %a = load i32, ptr %first, align 4
+  %b = load i32, ptr %second, align 4
+  %d = load i32, ptr %third, align 4
+  %ab = add i32 %a, %b
+  %abd = add i32 %ab, %d
+  ret i32 %abd
+}
+
+; Stores through choices, comparisons of addresses, addresses that leave the function, and other
+; variables.
+define i1 @used(i32 %x, i1 %c) {
+; CHECK-LABEL: define i1 @used(i32 %x, i1 %c) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stored = alloca [2 x i32], align 4
+; CHECK-NEXT:   %compared = alloca [2 x i32], align 4
+; CHECK-NEXT:   %passed = alloca [2 x i32], align 4
+; CHECK-NEXT:   %one = alloca [2 x i32], align 4
+; CHECK-NEXT:   %two = alloca [2 x i32], align 4
+; CHECK-NEXT:   %stored.1 = getelementptr inbounds i8, ptr %stored, i64 4
+; CHECK-NEXT:   %compared.1 = getelementptr inbounds i8, ptr %compared, i64 4
+; CHECK-NEXT:   %passed.1 = getelementptr inbounds i8, ptr %passed, i64 4
+; CHECK-NEXT:   %first = select i1 %c, ptr %stored, ptr %stored.1
+; CHECK-NEXT:   store i32 %x, ptr %first, align 4
+; CHECK-NEXT:   %second = select i1 %c, ptr %compared, ptr %compared.1
+; CHECK-NEXT:   %same = icmp eq ptr %second, %compared
+; CHECK-NEXT:   %a = load i32, ptr %second, align 4
+; CHECK-NEXT:   %third = select i1 %c, ptr %passed, ptr %passed.1
+; CHECK-NEXT:   call void @takes(ptr %passed)
+; CHECK-NEXT:   %b = load i32, ptr %third, align 4
+; CHECK-NEXT:   %fourth = select i1 %c, ptr %one, ptr %two
+; CHECK-NEXT:   %d = load i32, ptr %fourth, align 4
+; CHECK-NEXT:   ret i1 %same
+; CHECK-NEXT: }
+start:
+  %stored = alloca [2 x i32], align 4
+  %compared = alloca [2 x i32], align 4
+  %passed = alloca [2 x i32], align 4
+  %one = alloca [2 x i32], align 4
+  %two = alloca [2 x i32], align 4
+  %stored.1 = getelementptr inbounds i8, ptr %stored, i64 4
+  %compared.1 = getelementptr inbounds i8, ptr %compared, i64 4
+  %passed.1 = getelementptr inbounds i8, ptr %passed, i64 4
+  %first = select i1 %c, ptr %stored, ptr %stored.1
+  store i32 %x, ptr %first, align 4
+  %second = select i1 %c, ptr %compared, ptr %compared.1
+  %same = icmp eq ptr %second, %compared
+  %a = load i32, ptr %second, align 4
+  %third = select i1 %c, ptr %passed, ptr %passed.1
+  call void @takes(ptr %passed)
+  %b = load i32, ptr %third, align 4
+  %fourth = select i1 %c, ptr %one, ptr %two
+  %d = load i32, ptr %fourth, align 4
+  ret i1 %same
+}
+
+; An address that moves on in each iteration.
+define i32 @walked(i32 %n) {
+; CHECK-LABEL: define i32 @walked(i32 %n) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [4 x i32], align 4
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %at = phi ptr [ %array, %start ], [ %after, %loop ]
+; CHECK-NEXT:   %value = load i32, ptr %at, align 4
+; CHECK-NEXT:   %after = getelementptr inbounds i8, ptr %at, i64 4
+; CHECK-NEXT:   %more = icmp ult i32 %value, %n
+; CHECK-NEXT:   br i1 %more, label %loop, label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret i32 %value
+; CHECK-NEXT: }
+start:
+  %array = alloca [4 x i32], align 4
+  br label %loop
+
+loop:
+  %at = phi ptr [ %array, %start ], [ %after, %loop ]
+  %value = load i32, ptr %at, align 4
+  %after = getelementptr inbounds i8, ptr %at, i64 4
+  %more = icmp ult i32 %value, %n
+  br i1 %more, label %loop, label %end
+
+end:
+  ret i32 %value
 }

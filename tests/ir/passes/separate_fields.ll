@@ -78,3 +78,106 @@ full:
   %index = load i64, ptr %len, align 8
   ret i64 %index
 }
+
+; A stack that pops two elements. The second index is checked by what the first one is compared with.
+define i32 @pops(i64 %n, i32 %x) {
+; CHECK-LABEL: define i32 @pops(i64 %n, i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = alloca { [8 x i8] }, align 16
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   store i64 %n, ptr %1, align 8
+; CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   %top = load i64, ptr %2, align 8
+; CHECK-NEXT:   %first = add i64 %top, -1
+; CHECK-NEXT:   %is_large = icmp ugt i64 %top, 8
+; CHECK-NEXT:   %is_one = icmp eq i64 %first, 0
+; CHECK-NEXT:   %is_none = icmp eq i64 %top, 0
+; CHECK-NEXT:   %fails = or i1 %is_large, %is_one
+; CHECK-NEXT:   br i1 %is_none, label %full, label %some
+; CHECK-NEXT: some:
+; CHECK-NEXT:   br i1 %fails, label %full, label %both
+; CHECK-NEXT: both:
+; CHECK-NEXT:   %a = getelementptr [4 x i8], ptr %stack, i64 %first
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   %second = add i64 %top, -2
+; CHECK-NEXT:   %3 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   store i64 %second, ptr %3, align 8
+; CHECK-NEXT:   %b = getelementptr [4 x i8], ptr %stack, i64 %second
+; CHECK-NEXT:   store i32 %x, ptr %b, align 4
+; CHECK-NEXT:   br label %full
+; CHECK-NEXT: full:
+; CHECK-NEXT:   %word = load i32, ptr %stack, align 4
+; CHECK-NEXT:   ret i32 %word
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  store i64 %n, ptr %len, align 8
+  %top = load i64, ptr %len, align 8
+  %first = add i64 %top, -1
+  %is_large = icmp ugt i64 %top, 8
+  %is_one = icmp eq i64 %first, 0
+  %is_none = icmp eq i64 %top, 0
+  %fails = or i1 %is_large, %is_one
+  br i1 %is_none, label %full, label %some
+
+some:
+  br i1 %fails, label %full, label %both
+
+both:
+  %a = getelementptr [4 x i8], ptr %stack, i64 %first
+  store i32 %x, ptr %a, align 4
+  %second = add i64 %top, -2
+  store i64 %second, ptr %len, align 8
+  %b = getelementptr [4 x i8], ptr %stack, i64 %second
+  store i32 %x, ptr %b, align 4
+  br label %full
+
+full:
+  %word = load i32, ptr %stack, align 4
+  ret i32 %word
+}
+
+; Without the comparison with 1, the second index may be -1.
+define i32 @pops_unchecked(i64 %n, i32 %x) {
+; CHECK-LABEL: define i32 @pops_unchecked(i64 %n, i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   store i64 %n, ptr %len, align 8
+; CHECK-NEXT:   %top = load i64, ptr %len, align 8
+; CHECK-NEXT:   %first = add i64 %top, -1
+; CHECK-NEXT:   %fits = icmp ult i64 %first, 8
+; CHECK-NEXT:   br i1 %fits, label %both, label %full
+; CHECK-NEXT: both:
+; CHECK-NEXT:   %second = add i64 %top, -2
+; CHECK-NEXT:   store i64 %second, ptr %len, align 8
+; CHECK-NEXT:   %b = getelementptr [4 x i8], ptr %stack, i64 %second
+; CHECK-NEXT:   store i32 %x, ptr %b, align 4
+; CHECK-NEXT:   br label %full
+; CHECK-NEXT: full:
+; CHECK-NEXT:   %word = load i32, ptr %stack, align 4
+; CHECK-NEXT:   ret i32 %word
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  store i64 %n, ptr %len, align 8
+  %top = load i64, ptr %len, align 8
+  %first = add i64 %top, -1
+  %fits = icmp ult i64 %first, 8
+  br i1 %fits, label %both, label %full
+
+both:
+  %second = add i64 %top, -2
+  store i64 %second, ptr %len, align 8
+  %b = getelementptr [4 x i8], ptr %stack, i64 %second
+  store i32 %x, ptr %b, align 4
+  br label %full
+
+full:
+  %word = load i32, ptr %stack, align 4
+  ret i32 %word
+}

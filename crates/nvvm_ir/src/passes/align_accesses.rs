@@ -1,8 +1,11 @@
 //! The pass `align_accesses`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::inst::{BinOp, CastOp, InstKind};
+use super::unroll_array_loops::number;
+use super::unroll_divergent_loops::users;
+use crate::inst::{BinOp, Callee, CastOp, InstKind};
+use crate::intrinsic::Intrinsic;
 use crate::module::Module;
 use crate::value::{Const, Func, Value, ValueKind};
 
@@ -18,6 +21,9 @@ const ALL: u32 = 32;
 /// the next one, have the alignment 2. libnvvm combines neighboring accesses if the first one is
 /// aligned like both together. It finds that itself for addresses of few terms, but not where an
 /// index has a row, a column and the start of a tile.
+///
+/// A local variable gets the alignment of the largest access that fits in it: a stack of elements of
+/// four words is then accessed with one instruction per element.
 pub fn align_accesses(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -25,6 +31,7 @@ pub fn align_accesses(module: &mut Module) {
         let insts: Vec<Value> = (blocks.flat_map(|&block| &module.block(block).insts))
             .copied()
             .collect();
+        align_locals(module, func, &insts);
         let zeros = Zeros::of(module, &insts);
         let aligned: Vec<(Value, u64)> = (insts.iter())
             .filter_map(|&inst| match module.inst(inst)?.kind {
@@ -42,6 +49,79 @@ pub fn align_accesses(module: &mut Module) {
             }
         }
     }
+}
+
+/// Raises the alignment of local variables to their size, up to that of the largest access.
+fn align_locals(module: &mut Module, func: Func, insts: &[Value]) {
+    let is_local = |&inst: &Value| {
+        let kind = module.inst(inst).map(|data| &data.kind);
+        matches!(kind, Some(InstKind::Alloca { count: None, .. }))
+    };
+    let locals: Vec<Value> = insts.iter().copied().filter(is_local).collect();
+    if locals.is_empty() {
+        return;
+    }
+    let users = users(module, func);
+    for local in locals {
+        let size = match module.inst(local).map(|data| &data.kind) {
+            Some(&InstKind::Alloca { ty, .. }) => module.types.size(ty),
+            _ => continue,
+        };
+        let Some(limit) = limit(module, &users, local) else {
+            continue;
+        };
+        let fits = size.checked_ilog2().unwrap_or(0).min(LARGEST).min(limit);
+        let kind = module.inst_mut(local).map(|data| &mut data.kind);
+        if let Some(InstKind::Alloca { align, .. }) = kind {
+            *align = (*align).max(1 << fits);
+        }
+    }
+}
+
+/// Returns the largest alignment of a local variable, as a power of two, if it is accessed as words, or as
+/// bytes at variable indices, and not otherwise. ptxas and `ptx::promote_arrays` no longer promote other
+/// arrays if some accesses are wider, nor arrays of words of which libnvvm 13.0 sets the last ones as
+/// bytes (`levenshtein_raw`).
+fn limit(module: &Module, users: &HashMap<Value, Vec<Value>>, local: Value) -> Option<u32> {
+    let mut limit = LARGEST;
+    let (mut sizes, mut is_indexed) = (HashSet::new(), false);
+    let mut seen = HashSet::new();
+    let mut pending = vec![local];
+    while let Some(address) = pending.pop() {
+        if !seen.insert(address) {
+            continue;
+        }
+        for &user in users.get(&address).into_iter().flatten() {
+            match module.inst(user).map(|data| &data.kind) {
+                Some(InstKind::Load { .. }) => {
+                    sizes.insert(module.types.size(module.ty(user)));
+                }
+                Some(InstKind::Store { value, .. }) if *value != address => {
+                    sizes.insert(module.types.size(module.ty(*value)));
+                }
+                Some(InstKind::Gep { indices, .. }) => {
+                    is_indexed |= indices.iter().any(|&it| module.as_const(it).is_none());
+                    pending.push(user);
+                }
+                Some(InstKind::Phi(_) | InstKind::Select { .. }) => pending.push(user),
+                Some(InstKind::Call(call)) => match call.callee {
+                    Callee::Intrinsic(Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd) => {}
+                    Callee::Intrinsic(
+                        Intrinsic::Memcpy | Intrinsic::Memmove | Intrinsic::Memset,
+                    ) => {
+                        let length = number(module, *call.args.get(2)?);
+                        limit = limit.min(length.map_or(0, u128::trailing_zeros));
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+    }
+    if sizes.iter().all(|size| matches!(size, 4 | 8)) {
+        return (!sizes.is_empty()).then_some(limit);
+    }
+    (is_indexed && sizes.iter().all(|&size| size == 1)).then_some(LARGEST)
 }
 
 /// How many of the low bits of each value of a function are certainly zero, up to [`ALL`].

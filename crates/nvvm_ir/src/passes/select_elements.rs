@@ -1,7 +1,10 @@
 //! The pass `select_elements`.
 
-use std::collections::HashMap;
+mod choices;
 
+use std::collections::{HashMap, HashSet};
+
+use self::choices::{Bytes, Choices, Chosen, Graph, overlap};
 use super::unroll_array_loops::{is_step, number};
 use super::unroll_divergent_loops::users;
 use crate::builder::Builder;
@@ -12,18 +15,24 @@ use crate::module::Module;
 use crate::types::{AddrSpace, TypeKind};
 use crate::value::{Block, Func, Value};
 
-/// The maximum number of elements of an array.
-const ELEMENTS: u64 = 4;
+/// The maximum number of elements that an access at a variable index may access.
+const ELEMENTS: usize = 4;
 
-/// The maximum number of loads that replace the accesses to an array.
-const LOADS: usize = 32;
+/// The maximum number of loads that replace the accesses at variable indices to an array.
+const LOADS: usize = 128;
 
-/// The maximum size in bytes of an array with stores at variable indices: each store takes three
+/// The maximum size in bytes of an array with accesses at variable indices.
+const INDEXED: u64 = 64;
+
+/// The maximum number of bytes that a store at a variable index may change: each store takes three
 /// instructions per word.
 const STORED: u64 = 16;
 
+/// The maximum size in bytes of an array.
+const BYTES: u64 = 512;
+
 /// Replaces accesses to an element of a small local array at a variable index with selects among
-/// all elements.
+/// all elements that the index may be of.
 ///
 /// ```text
 /// t = next[axis];
@@ -33,6 +42,9 @@ const STORED: u64 = 16;
 /// libnvvm keeps an array in memory unless all indices are constant, since a register has no
 /// address. Each access would then wait for a load that depends on the previous store. An index out
 /// of bounds is undefined behavior in IR, so the selects need not provide for it.
+///
+/// A load from an element whose address a phi or a select chooses, as `find` and `max_by_key` do,
+/// becomes a phi or a select of elements, if nothing changes them in between.
 ///
 /// An array whose address is used otherwise stays as it is, since libnvvm would keep it in memory
 /// anyway. The pass runs after `unroll_array_loops`, which makes indices constant.
@@ -44,8 +56,9 @@ pub fn select_elements(module: &mut Module) {
             continue;
         }
         let users = users(module, func);
+        let graph = Graph::new(module, func);
         for alloca in allocas {
-            if let Some(array) = Array::of(module, &users, alloca) {
+            if let Some(array) = Array::of(module, &users, &graph, alloca) {
                 array.select(module);
             }
         }
@@ -59,7 +72,7 @@ fn allocas(module: &Module, func: Func) -> Vec<Value> {
     let is_small = |&inst: &Value| match module.inst(inst).map(|data| &data.kind) {
         Some(&InstKind::Alloca {
             ty, count: None, ..
-        }) => module.types.size(ty) <= ELEMENTS * 8,
+        }) => module.types.size(ty) <= BYTES,
         _ => false,
     };
     insts.filter(is_small).collect()
@@ -86,112 +99,217 @@ struct Access {
     offset: i64,
     index: Index,
     bytes: u64,
+    is_store: bool,
 }
 
-/// An array that is in registers if the accesses at variable indices are replaced.
+/// An array that is in registers if the accesses at variable indices and the loads through choices are
+/// replaced.
 struct Array {
     alloca: Value,
-    /// The alignment of the elements.
+    /// The alignment of the variable.
     align: u64,
     /// Each access with the elements that it may access: the value of the index, and the offset.
     accesses: Vec<(Access, Vec<(i64, i64)>)>,
     /// The addresses that only these accesses use.
     addresses: Vec<Value>,
+    choices: Choices,
 }
 
-impl Array {
-    /// Returns the array at an address. Returns `None` if no index is variable, or if the address
-    /// is used such that the array would stay in memory.
-    fn of(module: &Module, users: &HashMap<Value, Vec<Value>>, alloca: Value) -> Option<Array> {
-        let InstKind::Alloca { ty, align, .. } = module.inst(alloca)?.kind else {
-            return None;
-        };
-        let mut accesses: Vec<Access> = Vec::new();
-        let mut addresses = Vec::new();
-        // The offsets and sizes of the other accesses.
-        let mut ranges: Vec<(i64, u64)> = Vec::new();
+/// The uses of the address of an array.
+#[derive(Default)]
+struct Uses {
+    accesses: Vec<Access>,
+    /// The addresses at variable indices.
+    addresses: Vec<Value>,
+    choices: Choices,
+    /// The bytes that are read and the bytes that are accessed at constant offsets.
+    read: Vec<Bytes>,
+    ranges: Vec<Bytes>,
+}
+
+impl Uses {
+    /// Returns the uses of the address of an array. Returns `None` if the address is used such that the
+    /// array would stay in memory.
+    fn of(
+        module: &Module,
+        users: &HashMap<Value, Vec<Value>>,
+        alloca: Value,
+        size: u64,
+    ) -> Option<Uses> {
+        let mut uses = Uses::default();
+        uses.choices.size = size.try_into().ok()?;
         let start = Place {
             offset: 0,
             index: None,
         };
-        let mut pending = vec![(alloca, start)];
-        while let Some((address, place)) = pending.pop() {
-            addresses.extend(place.index.map(|_| address));
+        let mut pending = vec![(alloca, alloca, start)];
+        while let Some((address, base, place)) = pending.pop() {
+            match place.index {
+                Some(_) => uses.addresses.push(address),
+                None => {
+                    uses.choices.sums.insert(address, (base, place.offset));
+                }
+            }
             for &user in users.get(&address).into_iter().flatten() {
-                let accessed = match &module.inst(user)?.kind {
-                    InstKind::Load { access, .. } if is_plain(access) => module.ty(user),
-                    InstKind::Store { value, access, .. }
-                        if *value != address && is_plain(access) =>
-                    {
-                        module.ty(*value)
-                    }
+                match &module.inst(user)?.kind {
                     InstKind::Gep { .. } => {
-                        pending.push((user, place.step(module, user)?));
-                        continue;
+                        let place = place.step(module, user)?;
+                        (place.index.is_none() || base == alloca).then_some(())?;
+                        pending.push((user, base, place));
                     }
-                    // The address at a variable index is removed.
-                    InstKind::Call(call) if place.index.is_none() => {
-                        match call.callee {
-                            Callee::Intrinsic(
-                                Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd,
-                            ) => {}
-                            Callee::Intrinsic(
-                                Intrinsic::Memcpy | Intrinsic::Memmove | Intrinsic::Memset,
-                            ) => {
-                                let bytes = number(module, *call.args.get(2)?)?;
-                                ranges.push((place.offset, bytes.try_into().ok()?));
-                                let volatile = number(module, *call.args.get(3)?)?;
-                                (volatile == 0).then_some(())?;
-                            }
-                            _ => return None,
+                    InstKind::Phi(_) | InstKind::Select { .. } => {
+                        // The address at a variable index is removed.
+                        place.index.is_none().then_some(())?;
+                        if !uses.choices.choices.contains(&user) {
+                            uses.choices.choices.push(user);
+                            pending.push((user, user, start));
                         }
-                        continue;
                     }
-                    _ => return None,
-                };
-                let bytes = module.types.size(accessed);
-                match place.index {
-                    None => ranges.push((place.offset, bytes)),
-                    Some(_) if !is_scalar(module.types.kind(accessed)) => return None,
-                    Some(index) => accesses.push(Access {
-                        inst: user,
-                        offset: place.offset,
-                        index,
-                        bytes,
-                    }),
+                    // The address of another choice is removed.
+                    _ if base != alloca => uses.add_chosen(module, user, base, place.offset)?,
+                    _ => uses.add(module, user, address, place)?,
                 }
             }
         }
-        let bytes = accesses.first()?.bytes;
-        let len = module.types.size(ty) / bytes;
+        Some(uses)
+    }
+
+    /// Adds a load through a choice. Returns `None` if the instruction is not such a load.
+    fn add_chosen(
+        &mut self,
+        module: &Module,
+        load: Value,
+        choice: Value,
+        offset: i64,
+    ) -> Option<()> {
+        let is_load = match &module.inst(load)?.kind {
+            InstKind::Load { access, .. } => is_plain(access),
+            _ => false,
+        };
+        (is_load && is_scalar(module.types.kind(module.ty(load)))).then_some(())?;
+        self.choices.loads.push(Chosen {
+            load,
+            choice,
+            offset,
+        });
+        Some(())
+    }
+
+    /// Adds an instruction that uses the address of a place in the variable.
+    fn add(&mut self, module: &Module, user: Value, address: Value, place: Place) -> Option<()> {
+        let (accessed, is_store) = match &module.inst(user)?.kind {
+            InstKind::Load { access, .. } if is_plain(access) => (module.ty(user), false),
+            InstKind::Store { value, access, .. } if *value != address && is_plain(access) => {
+                (module.ty(*value), true)
+            }
+            // The address at a variable index is removed.
+            InstKind::Call(call) if place.index.is_none() => {
+                match call.callee {
+                    Callee::Intrinsic(Intrinsic::LifetimeStart | Intrinsic::LifetimeEnd) => {
+                        let all = (0, self.choices.size as u64);
+                        self.choices.writes.push((user, all));
+                    }
+                    Callee::Intrinsic(
+                        Intrinsic::Memcpy | Intrinsic::Memmove | Intrinsic::Memset,
+                    ) => {
+                        let size = number(module, *call.args.get(2)?)?.try_into().ok()?;
+                        let bytes = (place.offset, size);
+                        self.ranges.push(bytes);
+                        self.read.push(bytes);
+                        self.choices.writes.push((user, bytes));
+                        let volatile = number(module, *call.args.get(3)?)?;
+                        (volatile == 0).then_some(())?;
+                    }
+                    _ => return None,
+                }
+                return Some(());
+            }
+            _ => return None,
+        };
+        let size = module.types.size(accessed);
+        let bytes = match place.index {
+            None => {
+                self.ranges.push((place.offset, size));
+                (place.offset, size)
+            }
+            Some(_) if !is_scalar(module.types.kind(accessed)) => return None,
+            Some(index) => {
+                self.accesses.push(Access {
+                    inst: user,
+                    offset: place.offset,
+                    index,
+                    bytes: size,
+                    is_store,
+                });
+                (0, self.choices.size as u64)
+            }
+        };
+        if is_store {
+            self.choices.writes.push((user, bytes));
+        } else if place.index.is_none() {
+            self.read.push(bytes);
+        }
+        Some(())
+    }
+}
+
+impl Array {
+    /// Returns the array at an address. Returns `None` if nothing has to be replaced, or if the array
+    /// would stay in memory.
+    fn of(
+        module: &Module,
+        users: &HashMap<Value, Vec<Value>>,
+        graph: &Graph,
+        alloca: Value,
+    ) -> Option<Array> {
+        let InstKind::Alloca { ty, align, .. } = module.inst(alloca)?.kind else {
+            return None;
+        };
+        let size = module.types.size(ty);
+        let mut uses = Uses::of(module, users, alloca, size)?;
+        (!uses.accesses.is_empty() || !uses.choices.choices.is_empty()).then_some(())?;
+        let chosen = uses.choices.read(module, graph)?;
+        uses.ranges.extend(&chosen);
+        uses.read.extend(chosen);
+        let mut array = Array {
+            alloca,
+            align,
+            accesses: Vec::new(),
+            addresses: uses.addresses,
+            choices: uses.choices,
+        };
+        let Some(&Access { bytes, .. }) = uses.accesses.first() else {
+            return Some(array);
+        };
         let element = bytes as i64;
         let is_whole =
-            |&(offset, size): &(i64, u64)| offset % element == 0 && size.is_multiple_of(bytes);
-        let is_store = |access: &Access| {
-            let inst = module.inst(access.inst);
-            inst.is_some_and(|data| matches!(data.kind, InstKind::Store { .. }))
-        };
-        let fits = module.types.size(ty).is_multiple_of(bytes)
-            && len <= ELEMENTS
-            && (module.types.size(ty) <= STORED || !accesses.iter().any(is_store))
-            && !accesses
-                .iter()
-                .any(|access| is_counter(module, access.index.value))
-            && accesses.iter().all(|access| access.bytes == bytes)
-            && ranges.iter().all(is_whole);
-        if !fits {
-            return None;
+            |&(offset, size): &Bytes| offset % element == 0 && size.is_multiple_of(bytes);
+        let fits = size <= INDEXED
+            && size.is_multiple_of(bytes)
+            && !(uses.accesses.iter()).any(|access| is_counter(module, access.index.value))
+            && uses.accesses.iter().all(|access| access.bytes == bytes)
+            && uses.ranges.iter().all(is_whole);
+        fits.then_some(())?;
+        for access in uses.accesses {
+            let elements = access.elements(element, size / bytes)?;
+            if !access.is_store {
+                let offsets = elements.iter().map(|&(_, offset)| (offset, bytes));
+                uses.read.extend(offsets);
+            }
+            array.accesses.push((access, elements));
         }
-        let accesses: Vec<(Access, Vec<(i64, i64)>)> = (accesses.into_iter())
-            .map(|access| Some((access, access.elements(element, len)?)))
-            .collect::<Option<_>>()?;
-        let loads: usize = accesses.iter().map(|(_, elements)| elements.len()).sum();
-        (loads <= LOADS).then_some(Array {
-            alloca,
-            align: align.min(bytes),
-            accesses,
-            addresses,
-        })
+        for (access, elements) in &mut array.accesses {
+            if access.is_store {
+                let is_read = |offset| uses.read.iter().any(|it| overlap(it, &(offset, bytes)));
+                elements.retain(|&(_, offset)| is_read(offset));
+                (elements.len() as u64 * bytes <= STORED).then_some(())?;
+            }
+            (elements.len() <= ELEMENTS).then_some(())?;
+        }
+        let loads: usize = (array.accesses.iter())
+            .map(|(_, elements)| elements.len())
+            .sum();
+        (loads <= LOADS).then_some(array)
     }
 }
 
@@ -249,6 +367,9 @@ impl Access {
 
 impl Array {
     fn select(self, module: &mut Module) {
+        if !self.choices.choices.is_empty() {
+            self.choices.replace(module, self.alloca, self.align);
+        }
         for (access, elements) in &self.accesses {
             let Some((block, loc)) = module.inst(access.inst).map(|data| (data.block, data.loc))
             else {
@@ -272,13 +393,15 @@ impl Array {
             module.block_mut(block).insts.append(&mut behind);
         }
         // The addresses have no users left.
-        for address in self.addresses {
-            if let Some(block) = module.inst(address).map(|data| data.block) {
-                module
-                    .block_mut(block)
-                    .insts
-                    .retain(|&inst| inst != address);
-            }
+        let mut unused = self.choices.unused();
+        unused.extend(self.addresses);
+        let blocks = unused
+            .iter()
+            .map(|&inst| module.inst(inst).map(|data| data.block));
+        let blocks: HashSet<Block> = blocks.flatten().collect();
+        for block in blocks {
+            let insts = &mut module.block_mut(block).insts;
+            insts.retain(|inst| !unused.contains(inst));
         }
     }
 
@@ -299,7 +422,7 @@ impl Array {
         let ty = module.ty(stored.unwrap_or(access.inst));
         let (i8, i32) = (module.types.int(8), module.types.int(32));
         let plain = MemAccess {
-            align: self.align,
+            align: self.align.min(access.bytes),
             ..MemAccess::default()
         };
         // An index within bounds is small.

@@ -8,10 +8,13 @@ use super::unroll_divergent_loops::users;
 use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
-use crate::value::{Block, Func, Value};
+use crate::value::{Block, Const, Func, Value};
 
 /// The maximum size of a local variable in bytes. Larger numbers do not overflow in [`Ranges`].
 const BYTES: i64 = 1 << 20;
+
+/// The maximum bound of a number that an index is computed from.
+const LARGE: i64 = 1 << 40;
 
 /// The maximum number of values between an index and its bounds.
 const DEPTH: usize = 6;
@@ -28,6 +31,9 @@ const BRANCHES: usize = 16;
 /// LLVM keeps a variable in memory if it is accessed at a variable index, as `items[len]` is. A store to
 /// `items` might also change `len`, which is then in memory too. If checks in front of all such accesses
 /// bound the index, `len` can be in a register.
+///
+/// The checks may be of the index plus a constant: after two calls of `pop`, LLVM has derived from the
+/// checks of the first index that the second one, which is one less, is inside.
 pub fn separate_fields(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
@@ -296,12 +302,13 @@ impl Ranges {
             return Some((number, number));
         }
         let depth = depth.checked_sub(1)?;
-        let defined = module.inst(value).map(|data| data.block);
-        let (mut low, mut high) = (0, i64::MAX);
+        let sum = Sum::of(module, value);
+        let defined = module.inst(sum.base).map(|data| data.block);
+        let mut conditions = Vec::new();
         let (mut block, mut to) = (block, to);
         for _ in 0..BRANCHES {
             if let Some(to) = to {
-                self.narrow(module, value, block, to, &mut low, &mut high);
+                add_conditions(module, block, to, &mut conditions);
             }
             if defined == Some(block) {
                 break;
@@ -311,11 +318,48 @@ impl Ranges {
             };
             (block, to) = (from, Some(block));
         }
-        let own = self.bounds_of_inst(module, value, depth);
-        let (own_low, own_high) = own.unwrap_or((0, i64::MAX));
-        let (low, high) = (low.max(own_low), high.min(own_high));
+        // The conditions with the distances of their left sides from the base.
+        let conditions: Vec<(i64, IntPred, i64)> = (conditions.into_iter())
+            .filter_map(|(pred, lhs, limit)| {
+                let lhs = Sum::of(module, lhs);
+                (lhs.base == sum.base).then_some((lhs.distance, pred, limit))
+            })
+            .collect();
+        let own = self.bounds_of_inst(module, sum.base, depth);
+        let (mut low, mut high) = own.unwrap_or((i64::MIN, i64::MAX));
+        for &(distance, pred, limit) in &conditions {
+            let (first, last) = match pred {
+                IntPred::Ult => (0, limit - 1),
+                IntPred::Ule => (0, limit),
+                IntPred::Eq => (limit, limit),
+                _ => continue,
+            };
+            low = low.max(first - distance);
+            high = high.min(last - distance);
+        }
+        // Without bounds, a sum may wrap around and be any number.
+        (low >= -LARGE && high <= LARGE).then_some(())?;
+        for _ in 0..=conditions.len() {
+            for &(distance, pred, limit) in &conditions {
+                let least = match pred {
+                    IntPred::Ugt => limit + 1,
+                    IntPred::Uge => limit,
+                    IntPred::Ne if high + distance == limit => {
+                        high -= 1;
+                        continue;
+                    }
+                    IntPred::Ne if low + distance == limit => limit + 1,
+                    _ => continue,
+                };
+                // A negative sum is a large number.
+                if low + distance >= 0 {
+                    low = low.max(least - distance);
+                }
+            }
+        }
+        let (low, high) = (low + sum.distance, high + sum.distance);
         // Code that never runs has no number between its bounds.
-        (low <= high && high < i64::MAX).then_some((low, high))
+        (0 <= low && low <= high).then_some((low, high))
     }
 
     /// Returns the bounds that follow from what an instruction computes.
@@ -360,48 +404,97 @@ impl Ranges {
             _ => None,
         }
     }
+}
 
-    /// Narrows the bounds of a value by the condition under which a block goes on to another one.
-    fn narrow(
-        &self,
-        module: &Module,
-        value: Value,
-        block: Block,
-        to: Block,
-        low: &mut i64,
-        high: &mut i64,
-    ) {
-        let kind = |value: Value| module.inst(value).map(|data| &data.kind);
-        let Some(&InstKind::CondBr {
-            cond,
-            then,
-            otherwise,
-        }) = module.terminator(block).and_then(kind)
-        else {
-            return;
+/// A value plus a constant.
+struct Sum {
+    base: Value,
+    distance: i64,
+}
+
+impl Sum {
+    /// Returns what a value of 64 bits is the sum of.
+    fn of(module: &Module, value: Value) -> Sum {
+        let mut sum = Sum {
+            base: value,
+            distance: 0,
         };
-        if then == otherwise {
-            return;
+        if module.types.int_bits(module.ty(value)) != Some(64) {
+            return sum;
         }
-        let Some(&InstKind::ICmp { pred, lhs, rhs }) = kind(cond) else {
-            return;
-        };
-        let limit = number(module, rhs).and_then(|limit| i64::try_from(limit).ok());
-        let Some(limit) = limit.filter(|&limit| lhs == value && (0..=BYTES).contains(&limit))
-        else {
-            return;
-        };
-        match (pred, then == to) {
-            (IntPred::Ult, true) | (IntPred::Uge, false) => *high = (*high).min(limit - 1),
-            (IntPred::Ule, true) | (IntPred::Ugt, false) => *high = (*high).min(limit),
-            (IntPred::Ugt, true) | (IntPred::Ule, false) => *low = (*low).max(limit + 1),
-            (IntPred::Uge, true) | (IntPred::Ult, false) => *low = (*low).max(limit),
-            (IntPred::Eq, true) | (IntPred::Ne, false) => {
-                *low = (*low).max(limit);
-                *high = (*high).min(limit);
+        for _ in 0..DEPTH {
+            let Some(&InstKind::Bin {
+                op: BinOp::Add,
+                lhs,
+                rhs,
+                ..
+            }) = module.inst(sum.base).map(|data| &data.kind)
+            else {
+                break;
+            };
+            let distance = match module.as_const(rhs) {
+                Some(&Const::Int(number)) => (number as u64 as i64).checked_add(sum.distance),
+                _ => None,
+            };
+            let Some(distance) = distance.filter(|it| (-BYTES..=BYTES).contains(it)) else {
+                break;
+            };
+            (sum.base, sum.distance) = (lhs, distance);
+        }
+        sum
+    }
+}
+
+/// Adds the comparisons with constants that hold where a block goes on to another one.
+fn add_conditions(
+    module: &Module,
+    block: Block,
+    to: Block,
+    conditions: &mut Vec<(IntPred, Value, i64)>,
+) {
+    let kind = |value: Value| module.inst(value).map(|data| &data.kind);
+    let Some(&InstKind::CondBr {
+        cond,
+        then,
+        otherwise,
+    }) = module.terminator(block).and_then(kind)
+    else {
+        return;
+    };
+    if then == otherwise {
+        return;
+    }
+    let holds = then == to;
+    let mut pending = vec![(cond, DEPTH)];
+    while let Some((cond, depth)) = pending.pop() {
+        // `a && b` that holds, and `a || b` that does not hold.
+        let is_bool = |value, wanted: bool| number(module, value) == Some(wanted.into());
+        let both = match kind(cond) {
+            Some(&InstKind::ICmp { pred, lhs, rhs }) => {
+                let limit = number(module, rhs).and_then(|limit| i64::try_from(limit).ok());
+                if let Some(limit) = limit.filter(|limit| (0..=BYTES).contains(limit)) {
+                    let pred = if holds { pred } else { pred.inverse() };
+                    conditions.push((pred, lhs, limit));
+                }
+                continue;
             }
-            (IntPred::Ne, true) | (IntPred::Eq, false) if *low == limit => *low += 1,
-            _ => {}
+            Some(&InstKind::Bin { op, lhs, rhs, .. }) => match (op, holds) {
+                (BinOp::And, true) | (BinOp::Or, false) => [lhs, rhs],
+                _ => continue,
+            },
+            Some(&InstKind::Select {
+                cond,
+                then,
+                otherwise,
+            }) => match holds {
+                true if is_bool(otherwise, false) => [cond, then],
+                false if is_bool(then, true) => [cond, otherwise],
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if depth > 0 {
+            pending.extend(both.map(|cond| (cond, depth - 1)));
         }
     }
 }
