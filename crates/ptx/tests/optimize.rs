@@ -979,6 +979,33 @@ fn specialized(text: &str) -> (String, String) {
     (test, copy.join("\n"))
 }
 
+/// The bits of an integer that is small, in the register of a float.
+#[test]
+fn registers_of_floats_are_not_narrowed() {
+    let bits = "
+        .reg .f64 %fd<2>;
+        selp.b64 %rd15, -1, 0, %p5;
+        mov.b64 %fd1, %rd15;
+        mov.b64 %rd16, %fd1;
+        st.global.u64 [%rd3+8], %rd16;
+        st.global.f64 [%rd3], %fd1;
+        ";
+    let element = replaced(NEIGHBORS, "st.global.u32 [%rd3], %r6;", bits);
+    let text = optimized(&(fenced(&element) + &panics_of_neighbors()));
+    let (_, copy) = specialized(&text);
+    assert!(copy.contains("st.global.f64"), "{copy}");
+    let floats: Vec<&str> = (text.lines())
+        .filter_map(|line| line.trim().strip_prefix(".reg .f64 "))
+        .flat_map(|names| names.trim_end_matches(';').split(", "))
+        .collect();
+    for line in text.lines().filter(|line| line.contains("cvt.")) {
+        assert!(
+            !floats.iter().any(|name| line.contains(name)),
+            "{line}\n{text}"
+        );
+    }
+}
+
 #[test]
 fn ordinary_launches_have_32_bits_and_no_loop() {
     let text = optimized(&(fenced(NEIGHBORS) + &panics_of_neighbors()));

@@ -674,7 +674,9 @@ impl<'a> Registers<'a> {
         region: &Region<'a>,
     ) -> Registers<'a> {
         let hot: HashSet<Id> = region.order.iter().copied().collect();
-        let (private, others) = owned(graph, cold, predecessors, special, &hot);
+        let (mut private, others) = owned(graph, cold, predecessors, special, &hot);
+        // `mov.b64` also writes registers of floats.
+        private.retain(|name| graph.type_of(name) != Some(Type::F64));
         let others: HashSet<&'a str> = (others.into_iter())
             .filter(|name| graph.type_of(name) == Some(Type::B64))
             .collect();
@@ -2448,7 +2450,7 @@ impl<'a> State<'a> {
                 true
             }
             ("mov", ["u64" | "s64" | "b64"], [result, a @ Operand::Name(source)])
-                if is_own(result) && is_word(a) && graph.type_of(source).is_some() =>
+                if is_own(result) && is_word(a) && graph.type_of(source) == Some(Type::B64) =>
             {
                 let [low] = self.lows(graph, names, [a], to);
                 let low = graph.emit(names, to, Type::B32, "mov", &["b32"], [low]);
