@@ -442,6 +442,32 @@ impl<'a> Graph<'a> {
         self.blocks[id].end = End::Switch(branch, targets);
     }
 
+    /// Replaces targets of a block, also those of an indirect branch.
+    pub fn retarget(&mut self, id: Id, names: &'a Names, new: &HashMap<Id, Id>) {
+        let to = |to: Id| new.get(&to).copied().unwrap_or(to);
+        let (mut branch, targets) = match &mut self.blocks[id].end {
+            End::Switch(_, targets) if !targets.iter().any(|it| new.contains_key(it)) => return,
+            End::Switch(branch, targets) => (branch.clone(), targets.iter().copied().map(to)),
+            end => return end.retarget(&to),
+        };
+        let targets = targets.collect();
+        let list = names.label();
+        let old = branch.operands.pop();
+        branch.operands.push(Operand::Name(list));
+        self.switch(id, branch, list, targets);
+        let is_old = |label: &str| matches!(old, Some(Operand::Name(old)) if old == label);
+        let is_used = self.blocks.iter().any(|block| match &block.end {
+            End::Switch(branch, _) => branch.operands.last() == old.as_ref(),
+            _ => false,
+        });
+        if !is_used {
+            self.declarations.retain(|declaration| match declaration {
+                Statement::BranchTargets { label, .. } => !is_old(label),
+                _ => true,
+            });
+        }
+    }
+
     /// Replaces the branch at the end of a block, if its predicate is among those with a known value.
     pub fn settle(&mut self, id: Id, outcomes: &HashMap<&'a str, bool>) {
         let block = &mut self.blocks[id];

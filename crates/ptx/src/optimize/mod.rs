@@ -18,6 +18,7 @@ mod count_down;
 mod counts;
 mod divisions;
 mod duplicates;
+mod early_ends;
 mod early_loads;
 mod entry_branch;
 mod exits;
@@ -555,6 +556,7 @@ fn optimize_function<'a>(
             + invariant_conversions::hoist(&mut graph, names)
             + wide_steps::shift(&mut graph, names)
             + panics::merge(&mut graph, names)
+            + early_ends::join(&mut graph, names)
             + joined_exits::join(&mut graph, names, &slow);
         replaced += own_panics::separate(&mut graph, names);
         replaced += reconverge::synchronize(&mut graph, names);
