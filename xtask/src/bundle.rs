@@ -56,7 +56,7 @@ const CUBINS: [nvvm::Arch; 4] = [
 /// their PTX, which takes minutes.
 const TEST_CUBINS: [nvvm::Arch; 1] = [nvvm::Arch::SM_90A];
 
-/// The maximum size of a bundle in bytes.
+/// The maximum size of an archive in bytes.
 const LIMIT: u64 = 64 << 20;
 
 /// The programs that are packed.
@@ -84,8 +84,12 @@ pub(crate) struct Program {
     pub(crate) directory: PathBuf,
 }
 
-/// The archive of everything but `run.sh`, which unpacks it.
-const ARCHIVE: &str = "programs.tar.xz";
+/// The parts of a bundle, each an archive that `run.sh` unpacks if it is there: the name, and the
+/// directories in it. All have the runner.
+const PARTS: [(&str, [&str; 2]); 2] = [
+    ("examples", ["examples", "ptx/examples"]),
+    ("tests", ["tests", "ptx/tests"]),
+];
 
 /// Runs the command.
 pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
@@ -143,22 +147,21 @@ pub fn bundle(mut parser: lexopt::Parser) -> Result<ExitCode> {
     )?;
     pack_ptx(&tests, &directory.join("ptx/tests"), &ptxas, What::Tests)?;
     pack_own_ptx(&beside.tests, &directory.join("ptx/tests"), &ptxas)?;
-    compress(&directory)?;
+    let sizes = compress(&directory)?;
     let script = directory.join("run.sh");
     fs::write(&script, include_str!("run.sh"))?;
     make_executable(&script)?;
 
-    let size = size_of(&directory)?;
     println!(
-        "{}: {} test programs, {} examples, {:.1} MiB. Copy it to a machine with a GPU and run \
-         run.sh there.",
+        "{}: {} test programs, {} examples, {:.1} MiB. Copy it, or run.sh and one archive, to a machine with \
+         a GPU and run run.sh there.",
         directory.display(),
         tests.programs.len() + beside.tests.programs.len(),
         examples.programs.len() + beside.examples.programs.len(),
-        size as f64 / f64::from(1 << 20),
+        sizes.iter().sum::<u64>() as f64 / f64::from(1 << 20),
     );
-    if size > LIMIT {
-        bail!("the bundle is larger than {} MiB", LIMIT >> 20);
+    if sizes.iter().any(|&size| size > LIMIT) {
+        bail!("an archive is larger than {} MiB", LIMIT >> 20);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -405,33 +408,31 @@ fn assemble(ptxas: &Path, arch: nvvm::Arch, ptx: &Path, cubin: &Path, what: What
     Ok(())
 }
 
-/// Replaces the contents of a directory with one archive. Several test programs of a package embed
-/// the same PTX, hence the large dictionary.
-fn compress(directory: &Path) -> Result<()> {
-    let names: Vec<_> = fs::read_dir(directory)?
-        .map(|entry| Ok(entry?.file_name()))
-        .collect::<Result<_>>()?;
-    let archive = directory.join(ARCHIVE);
-    let mut command = Command::new("tar");
-    command
-        .env("XZ_OPT", "--threads=1 --lzma2=preset=3,dict=512MiB")
-        .arg("--create")
-        .arg("--xz")
-        .arg("--file")
-        .arg(&archive)
-        .arg("--directory")
-        .arg(directory)
-        .args(&names);
-    workspace::must_succeed(&mut command, "tar with xz")?;
-    for name in names {
-        let path = directory.join(name);
-        if path.is_dir() {
-            fs::remove_dir_all(path)?;
-        } else {
-            fs::remove_file(path)?;
-        }
+/// Replaces the contents of a directory with archives, and returns their sizes. Several test programs of a
+/// package embed the same PTX, hence the large dictionary.
+fn compress(directory: &Path) -> Result<Vec<u64>> {
+    let mut sizes = Vec::new();
+    for (name, directories) in PARTS {
+        let archive = directory.join(format!("{name}.tar.xz"));
+        let mut command = Command::new("tar");
+        command
+            .env("XZ_OPT", "--threads=1 --lzma2=preset=3,dict=512MiB")
+            .arg("--create")
+            .arg("--xz")
+            .arg("--file")
+            .arg(&archive)
+            .arg("--directory")
+            .arg(directory)
+            .arg(RUNNER)
+            .args(directories);
+        workspace::must_succeed(&mut command, "tar with xz")?;
+        sizes.push(fs::metadata(&archive)?.len());
     }
-    Ok(())
+    for name in ["examples", "ptx", "tests"] {
+        fs::remove_dir_all(directory.join(name))?;
+    }
+    fs::remove_file(directory.join(RUNNER))?;
+    Ok(sizes)
 }
 
 /// Returns the target architecture of a PTX module.

@@ -10,7 +10,9 @@ OUT=${OUT:-$PWD/out}
 export OUT
 mkdir -p "$OUT" || exit 1
 if [ ! -e "$here/bundle-runner" ]; then
-    tar --extract --xz --file "$here/programs.tar.xz" --directory "$here" || exit 1
+    for archive in "$here"/*.tar.xz; do
+        tar --extract --xz --file "$archive" --directory "$here" || exit 1
+    done
 fi
 {
     uname -a

@@ -5727,6 +5727,107 @@ fn exits_of_waiting_loops_stay_apart() {
     assert!(two_exits("st.global.u32 [%rd1], %r1;", &long).contains("mov.pred"));
 }
 
+/// A loop over bytes of two kinds, each of which ends it if the next byte is wrong. `between` follows the
+/// test for one kind, and `rest` both.
+fn parser(between: &str, rest: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.f32 %f2, 0f00000000;
+        $again:
+        ld.global.u8 %h1, [%rd2];
+        ld.global.u8 %h2, [%rd2+1];
+        setp.lt.u16 %p1, %h1, 7;
+        @%p1 bra $other;
+        setp.eq.s16 %p2, %h2, 1;
+        @%p2 bra $wrong;
+        {between}
+        add.s64 %rd2, %rd2, 1;
+        bra.uni $next;
+        $other:
+        setp.eq.s16 %p3, %h2, 2;
+        @%p3 bra $wrong;
+        add.s64 %rd2, %rd2, 2;
+        $next:
+        {rest}
+        ld.global.u8 %h3, [%rd2+2];
+        setp.ne.s16 %p4, %h3, 0;
+        @%p4 bra $again;
+        st.global.f32 [%rd2], %f2;
+        ret;
+        $wrong:
+        mov.u32 %r1, 1;
+        st.global.u32 [%rd2], %r1;
+        ret;"
+    ))
+}
+
+/// Threads with a wrong byte wait for those that go on, if much follows.
+#[test]
+fn threads_that_are_done_meet_the_others() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(130);
+    let text = parser("", &long);
+    let place = text.find("mov.pred %x1, 1;").unwrap();
+    let meeting = lines(&text[place..], "mov.pred", "fma");
+    // Those that are done leave, and the others go on.
+    let branch = "@%x1 bra $wrong;".to_owned();
+    assert!(meeting.contains(&branch), "{text}");
+    assert_eq!(text.matches("mov.pred %x1, 0;").count(), 1, "{text}");
+    assert_eq!(text.matches("bra $wrong;").count(), 1, "{text}");
+    assert!(!parser("", "").contains("mov.pred"));
+}
+
+/// A thread for which others wait must not wait for them.
+#[test]
+fn threads_that_are_done_wait_for_no_waiting_ones() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(130);
+    for between in [
+        "atom.global.cas.b32 %r3, [%rd1], 0, 1;",
+        "ld.volatile.global.u32 %r3, [%rd1];",
+        "ld.acquire.gpu.global.u32 %r3, [%rd1];",
+        "bar.sync 0;",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+        "call.uni other;",
+    ] {
+        assert!(!parser(between, &long).contains("mov.pred"), "{between}");
+    }
+    assert!(parser("st.global.u16 [%rd1], %h1;", &long).contains("mov.pred"));
+}
+
+/// A loop whose iterations end in two places: threads meet in front of the next iteration.
+#[test]
+fn iterations_with_several_ends_meet() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(130);
+    let text = optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.f32 %f2, 0f00000000;
+        $again:
+        ld.global.u8 %h1, [%rd2];
+        setp.lt.u16 %p1, %h1, 7;
+        @%p1 bra $other;
+        {long}
+        add.s64 %rd2, %rd2, 1;
+        ld.global.u8 %h3, [%rd2+2];
+        setp.ne.s16 %p4, %h3, 0;
+        @%p4 bra $again;
+        bra.uni $done;
+        $other:
+        add.s64 %rd2, %rd2, 2;
+        ld.global.u8 %h2, [%rd2+2];
+        setp.ne.s16 %p5, %h2, 0;
+        @%p5 bra $again;
+        $done:
+        st.global.f32 [%rd2], %f2;
+        ret;"
+    ));
+    // All ways back and out lead through one branch.
+    assert_eq!(text.matches("bra $done;").count(), 1, "{text}");
+    assert_eq!(text.matches("bra.uni $again;").count(), 1, "{text}");
+}
+
 /// A loop over a list whose steps depend on bytes: the two kinds of steps have checks. `step` follows
 /// both, and `after` the loop.
 fn checked_steps([check, other]: [&str; 2], step: &str, after: &str) -> String {

@@ -163,8 +163,12 @@ fn programs(here: &Path, settings: &Settings) -> Result<Vec<Program>, String> {
     let mut programs = Vec::new();
     for directory in ["tests", "examples"] {
         let directory_path = here.join(directory);
-        let entries = std::fs::read_dir(&directory_path)
-            .map_err(|error| format!("{}: {error}", directory_path.display()))?;
+        let entries = match std::fs::read_dir(&directory_path) {
+            Ok(entries) => entries,
+            // Only one part of a bundle is here.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(format!("{}: {error}", directory_path.display())),
+        };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
         for path in paths {

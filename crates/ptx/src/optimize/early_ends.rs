@@ -119,15 +119,15 @@ fn find(graph: &Graph<'_>, next: &Next, divergent: Option<&HashSet<Id>>) -> Vec<
         .collect();
     ends.sort_by_key(|&(removed, end, _)| (Reverse(removed), end));
     ends.truncate(LATE);
-    let dominators = dominators(entry, next);
-    let mut found = of_iterations(graph, next, &late, &dominators, &starts);
+    let before = reversed(next);
+    let mut found = of_iterations(graph, [next, &before], &late, &starts);
     for (_, end, on) in &ends {
         let early = meetings(entry, on);
         found.extend(starts[end].iter().filter_map(|&start| {
             let meeting = early.immediate_dominator(start)?;
             let is_early = on[&start].len() > 1 && meeting != END && meeting != *end;
             is_early.then_some(())?;
-            let ways = ways(graph, [next, on], &dominators, [start, meeting])?;
+            let ways = ways(graph, [next, on, &before], [start, meeting])?;
             is_worthwhile(graph, on, meeting, *end).then_some(ways)
         }));
     }
@@ -189,23 +189,17 @@ fn is_short(graph: &Graph<'_>, next: &Next, mut id: Id, end: Id) -> bool {
 /// iteration ends in several places. They may meet in front of the next iteration.
 fn of_iterations(
     graph: &Graph<'_>,
-    next: &Next,
+    [next, before]: [&Next; 2],
     late: &Dominators<Id>,
-    dominators: &Dominators<Id>,
     starts: &BTreeMap<Id, Vec<Id>>,
 ) -> Vec<Ways> {
+    let dominators = dominators(graph.order[0], next);
     let dominates = |above: Id, id: Id| {
         let mut all = dominators.dominators(id).into_iter().flatten();
         all.any(|it| it == above)
     };
     // The loops: for each header, the blocks that lead back to it.
     let mut loops: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    let mut back = DiGraphMap::<Id, ()>::new();
-    for (&id, targets) in next {
-        for &to in targets {
-            back.add_edge(to, id, ());
-        }
-    }
     for (&id, targets) in next {
         for &header in targets.iter().filter(|to| dominates(**to, id)) {
             let inside = loops
@@ -214,7 +208,7 @@ fn of_iterations(
             let mut pending = vec![id];
             while let Some(id) = pending.pop() {
                 if inside.insert(id) {
-                    pending.extend(back.neighbors(id));
+                    pending.extend(&before[&id]);
                 }
             }
         }
@@ -239,16 +233,16 @@ fn of_iterations(
             continue;
         }
         let on: Next = inside.iter().map(|&id| (id, inside_only(id))).collect();
-        found.extend(ways(graph, [next, &on], dominators, [start, header]));
+        found.extend(ways(graph, [next, &on, before], [start, header]));
     }
     found
 }
 
-/// Returns the ways between two blocks, if threads may wait where they meet. `on` are those that go on.
+/// Returns the ways between two blocks, if threads may wait where they meet. `on` are those that go on,
+/// and `before` the blocks that may precede each block.
 fn ways(
     graph: &Graph<'_>,
-    [next, on]: [&Next; 2],
-    dominators: &Dominators<Id>,
+    [next, on, before]: [&Next; 3],
     [start, meeting]: [Id; 2],
 ) -> Option<Ways> {
     let mut blocks = BTreeSet::new();
@@ -259,10 +253,7 @@ fn ways(
             continue;
         }
         // Threads that repeat the branch would leave others behind.
-        if id == start
-            || blocks.len() > BLOCKS
-            || !dominators.dominators(id)?.any(|above| above == start)
-        {
+        if id == start || blocks.len() > BLOCKS {
             return None;
         }
         pending.extend(&on[&id]);
@@ -272,6 +263,12 @@ fn ways(
                 ends.push(to);
             }
         }
+    }
+    // Threads that come from elsewhere would have the predicate of an earlier time.
+    let is_own = |id: &Id| *id == start || blocks.contains(id);
+    let is_entered = |id: &Id| *id == graph.order[0] || !before[id].iter().all(is_own);
+    if blocks.iter().any(is_entered) {
+        return None;
     }
     let mut waits = false;
     graph.visit(blocks.iter().copied(), &mut |it| waits |= may_wait(it));
@@ -339,6 +336,19 @@ fn meetings(entry: Id, next: &Next) -> Dominators<Id> {
         }
     }
     simple_fast(&back, END)
+}
+
+/// Returns the blocks that may precede each block.
+fn reversed(next: &Next) -> Next {
+    let mut before: Next = next.keys().map(|&id| (id, Vec::new())).collect();
+    for (&id, targets) in next {
+        for to in targets {
+            if let Some(before) = before.get_mut(to) {
+                before.push(id);
+            }
+        }
+    }
+    before
 }
 
 fn dominators(entry: Id, next: &Next) -> Dominators<Id> {
