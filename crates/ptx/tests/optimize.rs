@@ -5700,6 +5700,63 @@ fn exits_of_waiting_loops_stay_apart() {
     assert!(two_exits("st.global.u32 [%rd1], %r1;", &long).contains("mov.pred"));
 }
 
+/// A search that ends where a byte is found or after 20 bytes. `between` is in the loop, `test` before the
+/// test of the place, which one exit of the loop skips, and `code` runs if the place is not zero.
+fn tested_exit(between: &str, test: &str, code: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, 0;
+        mov.f32 %f2, 0f00000000;
+        ld.global.u32 %r2, [%rd2];
+        setp.eq.s32 %p3, %r2, 0;
+        @%p3 bra $test;
+        $again:
+        ld.global.u8 %h1, [%rd2];
+        add.s64 %rd2, %rd2, 1;
+        {between}
+        setp.eq.s16 %p1, %h1, 58;
+        @%p1 bra $test;
+        add.s32 %r1, %r1, 1;
+        setp.eq.s32 %p2, %r1, 20;
+        @%p2 bra $code;
+        bra.uni $again;
+        $test:
+        {test}
+        setp.eq.s32 %p4, %r1, 0;
+        @%p4 bra $end;
+        $code:
+        {code}
+        $end:
+        st.global.f32 [%rd2], %f2;
+        ret;"
+    ))
+}
+
+/// Threads that know the result of a test wait for the others before the code behind it.
+#[test]
+fn exits_join_behind_a_test() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(40);
+    let joined = tested_exit("", "", &long);
+    assert!(joined.contains("mov.pred"), "{joined}");
+    assert!(!tested_exit("", "", "add.f32 %f2, %f2, %f1;").contains("mov.pred"));
+    for waits in [
+        "atom.global.cas.b32 %r3, [%rd1], 0, 1;",
+        "ld.volatile.global.u32 %r3, [%rd1];",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+    ] {
+        assert!(
+            !tested_exit(waits, "", &long).contains("mov.pred"),
+            "{waits}"
+        );
+        assert!(
+            !tested_exit("", waits, &long).contains("mov.pred"),
+            "{waits}"
+        );
+    }
+}
+
 /// A loop over a list whose steps depend on bytes: the two kinds of steps have checks. `step` follows
 /// both, and `after` the loop.
 fn checked_steps([check, other]: [&str; 2], step: &str, after: &str) -> String {
