@@ -222,7 +222,7 @@ impl<'a> Rest<'a> {
         let is_next =
             counter.next == Some(*subtracted) || block == written_in && place > written_at;
         let is_here = block == each.latch && each.is_invariant(end);
-        let fits = least >= 1 && least <= 1 << 30;
+        let fits = (1..=1 << 30).contains(&least);
         if !is_here || !fits || width != counter.bits || width != compared.bits {
             return None;
         }
