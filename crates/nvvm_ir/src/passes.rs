@@ -67,6 +67,7 @@ mod separate_panics;
 mod share_slots;
 mod skip_selects;
 mod square_differences;
+mod step_zips;
 mod subtract_steps;
 mod tabulate_cases;
 mod terms;
@@ -131,6 +132,7 @@ pub(crate) use share_slots::{Copied, copied_locals};
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
 pub use square_differences::square_differences;
+pub use step_zips::step_zips;
 pub use subtract_steps::subtract_steps;
 pub use tabulate_cases::tabulate_cases;
 pub use unite_exits::unite_exits;
@@ -375,6 +377,11 @@ pub const PASSES: &[Pass] = &[
         name: "widen_bytes",
         about: "keeps bytes of loops in 32 bits, extended with zeros",
         run: widen_bytes,
+    },
+    Pass {
+        name: "step_zips",
+        about: "skips elements of zipped slices without a loop",
+        run: step_zips,
     },
     Pass {
         name: "subtract_steps",

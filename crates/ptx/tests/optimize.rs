@@ -5828,6 +5828,166 @@ fn iterations_with_several_ends_meet() {
     assert_eq!(text.matches("bra.uni $again;").count(), 1, "{text}");
 }
 
+/// A loop that counts bytes in shared memory, 256 apart.
+fn counted_bytes(load: &str, count: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+        .shared .align 4 .b8 counts[1024];
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd5, [k_param_1];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, %tid.x;
+        cvt.u64.u32 %rd3, %r1;
+        mov.u64 %rd6, counts;
+        $again:
+        add.s64 %rd4, %rd2, %rd3;
+        {load} %r2, [%rd4];
+        mul.wide.u32 %rd7, %r2, 4;
+        add.s64 %rd8, %rd6, %rd7;
+        {count} [%rd8], 1;
+        add.s64 %rd3, %rd3, 256;
+        setp.lt.u64 %p1, %rd3, %rd5;
+        @%p1 bra $again;
+        bar.sync 0;
+        ret;"
+    ))
+}
+
+/// Loads of global memory may precede atomic operations on shared memory of earlier iterations.
+#[test]
+fn counts_in_shared_memory_run_four_at_once() {
+    // The kernel may have two bodies.
+    let counts = |load: &str, count: &str| counted_bytes(load, count).matches("\tred.").count();
+    let count = "red.relaxed.cta.shared.add.u32";
+    assert!(counts("ld.global.u8", count) >= 5);
+    for (load, count) in [
+        ("ld.shared.u8", count),
+        ("ld.u8", count),
+        ("ld.volatile.global.u8", count),
+        ("ld.global.u8", "red.relaxed.gpu.global.add.u32"),
+        ("ld.global.u8", "red.release.cta.shared.add.u32"),
+        ("ld.global.u8", "membar.cta; red.shared.add.u32"),
+    ] {
+        assert!(counts(load, count) <= 2, "{load} {count}");
+    }
+}
+
+/// A loop over every eighth element. `before` and `after` the counter grows, what remains of the slice is
+/// computed, and the loop goes on if it has a `relation` to a number.
+fn stepped([before, after]: [&str; 2], relation: &str, store: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd5, [k_param_3];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.f32 %f2, 0f00000000;
+        mov.u64 %rd3, %rd2;
+        $again:
+        ld.global.f32 %f1, [%rd3];
+        add.f32 %f2, %f1, %f2;
+        {store}
+        {before}
+        add.s64 %rd3, %rd3, 64;
+        {after}
+        setp.{relation};
+        @%p1 bra $again;
+        st.global.f32 [%rd2], %f2;
+        ret;"
+    ))
+}
+
+/// Four iterations run at once if the comparisons between them hold.
+#[test]
+fn loops_over_what_remains_run_four_at_once() {
+    let adds = |rests: [&str; 2], relation: &str, store: &str| {
+        let text = stepped(rests, relation, store);
+        (text.matches("add.f32").count(), text)
+    };
+    let rest = "sub.s64 %rd6, %rd5, %rd3;";
+    for (rests, relation, most) in [
+        (["", rest], "gt.u64 %p1, %rd6, 63", 255),
+        (["", rest], "ge.u64 %p1, %rd6, 60", 251),
+        ([rest, ""], "gt.u64 %p1, %rd6, 127", 255),
+    ] {
+        let (count, text) = adds(rests, relation, "");
+        assert_eq!(count, 5, "{text}");
+        assert!(text.contains(&format!(", {most};")), "{text}");
+    }
+    for (rest, relation, store) in [
+        (rest, "gt.s64 %p1, %rd6, 63", ""),
+        (rest, "ne.s64 %p1, %rd6, 0", ""),
+        (rest, "lt.u64 %p1, %rd6, 63", ""),
+        (rest, "gt.u64 %p1, %rd6, %rd1", ""),
+        ("sub.s64 %rd6, %rd3, %rd5;", "gt.u64 %p1, %rd6, 63", ""),
+        (rest, "gt.u64 %p1, %rd6, 63", "st.global.f32 [%rd3], %f2;"),
+    ] {
+        let (count, text) = adds(["", rest], relation, store);
+        assert_eq!(count, 1, "{text}");
+    }
+}
+
+/// A search that ends where a byte is found or after 20 bytes. `between` is in the loop, `test` before the
+/// test of the place, which one exit of the loop skips, and `code` runs if the place is not zero.
+fn tested_exit(between: &str, test: &str, code: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>;
+        ld.param.u64 %rd1, [k_param_0];
+        cvta.to.global.u64 %rd2, %rd1;
+        mov.u32 %r1, 0;
+        mov.f32 %f2, 0f00000000;
+        ld.global.u32 %r2, [%rd2];
+        setp.eq.s32 %p3, %r2, 0;
+        @%p3 bra $test;
+        $again:
+        ld.global.u8 %h1, [%rd2];
+        add.s64 %rd2, %rd2, 1;
+        {between}
+        setp.eq.s16 %p1, %h1, 58;
+        @%p1 bra $test;
+        add.s32 %r1, %r1, 1;
+        setp.eq.s32 %p2, %r1, 20;
+        @%p2 bra $code;
+        bra.uni $again;
+        $test:
+        {test}
+        setp.eq.s32 %p4, %r1, 0;
+        @%p4 bra $end;
+        $code:
+        {code}
+        $end:
+        st.global.f32 [%rd2], %f2;
+        ret;"
+    ))
+}
+
+/// Threads that know the result of a test wait for the others before the code behind it.
+#[test]
+fn exits_join_behind_a_test() {
+    let long = "fma.rn.f32 %f2, %f1, %f2, %f1;\n".repeat(40);
+    let joined = tested_exit("", "", &long);
+    assert!(joined.contains("mov.pred"), "{joined}");
+    assert!(!tested_exit("", "", "add.f32 %f2, %f2, %f1;").contains("mov.pred"));
+    for waits in [
+        "atom.global.cas.b32 %r3, [%rd1], 0, 1;",
+        "ld.volatile.global.u32 %r3, [%rd1];",
+        "shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;",
+    ] {
+        assert!(
+            !tested_exit(waits, "", &long).contains("mov.pred"),
+            "{waits}"
+        );
+        assert!(
+            !tested_exit("", waits, &long).contains("mov.pred"),
+            "{waits}"
+        );
+    }
+}
+
+// The loop stays, with a counter of 32 bits, and has a copy for four iterations.
+assert_eq!(strided.matches("bra").count(), 5, "{strided}");
+// Whether the copy runs again is tested with 64 bits.
+assert_eq!(strided.matches("setp.lt.u64").count(), 1, "{strided}");
+
 /// A loop over a list whose steps depend on bytes: the two kinds of steps have checks. `step` follows
 /// both, and `after` the loop.
 fn checked_steps([check, other]: [&str; 2], step: &str, after: &str) -> String {

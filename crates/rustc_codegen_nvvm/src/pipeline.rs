@@ -347,6 +347,7 @@ impl Compiler<'_> {
                     passes::merge_branches(&mut optimized);
                     passes::rejoin_branches(&mut optimized);
                     passes::skip_selects(&mut optimized);
+                    passes::step_zips(&mut optimized);
                     passes::subtract_steps(&mut optimized);
                     passes::count_doublings(&mut optimized);
                     passes::bound_searches(&mut optimized);

@@ -1471,3 +1471,110 @@ end:
 ; CHECK-NEXT:   store i32 %mask, ptr %from, align 4
 ; CHECK-NEXT:   ret void
 ; CHECK-NEXT: }
+
+; The indices are elements of a constant table: the order in which a round reads the words of a block.
+@order = internal addrspace(1) constant [6 x i8] c"\01\02\00\01\03\00", align 1
+
+define i64 @ordered(ptr %words) {
+start:
+  %array = alloca [3 x i64], align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %words, i64 24, i1 false)
+  br label %loop
+
+loop:
+  %round = phi i64 [ 0, %start ], [ %next, %loop ]
+  %sum = phi i64 [ 0, %start ], [ %total, %loop ]
+  %place = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @order to ptr), i64 %round
+  %byte = load i8, ptr %place, align 1
+  %index = zext i8 %byte to i64
+  %element = getelementptr inbounds i64, ptr %array, i64 %index
+  %word = load i64, ptr %element, align 8
+  %total = add i64 %sum, %word
+  %next = add nuw nsw i64 %round, 1
+  %ends = icmp eq i64 %next, 3
+  br i1 %ends, label %end, label %loop
+
+end:
+  ret i64 %total
+}
+; CHECK-LABEL: define i64 @ordered(ptr %words) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [3 x i64], align 8
+; CHECK-NEXT:   call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %words, i64 24, i1 false)
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %round = phi i64 [ 0, %start ]
+; CHECK-NEXT:   %sum = phi i64 [ 0, %start ]
+; CHECK-NEXT:   %place = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @order to ptr), i64 0
+; CHECK-NEXT:   %byte = load i8, ptr %place, align 1
+; CHECK-NEXT:   %index = zext i8 1 to i64
+; CHECK-NEXT:   %element = getelementptr inbounds i64, ptr %array, i64 1
+; CHECK-NEXT:   %word = load i64, ptr %element, align 8
+; CHECK-NEXT:   %total = add i64 0, %word
+; CHECK-NEXT:   %next = add nuw nsw i64 0, 1
+; CHECK-NEXT:   %ends = icmp eq i64 1, 3
+; CHECK-NEXT:   br label %iteration
+; CHECK-NEXT: end:
+; CHECK-NEXT:   %0 = phi i64 [ %8, %iteration.1 ]
+; CHECK-NEXT:   ret i64 %0
+; CHECK-NEXT: iteration:
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @order to ptr), i64 1
+; CHECK-NEXT:   %2 = getelementptr inbounds i64, ptr %array, i64 2
+; CHECK-NEXT:   %3 = load i64, ptr %2, align 8
+; CHECK-NEXT:   %4 = add i64 %total, %3
+; CHECK-NEXT:   br label %iteration.1
+; CHECK-NEXT: iteration.1:
+; CHECK-NEXT:   %5 = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @order to ptr), i64 2
+; CHECK-NEXT:   %6 = getelementptr inbounds i64, ptr %array, i64 0
+; CHECK-NEXT:   %7 = load i64, ptr %6, align 8
+; CHECK-NEXT:   %8 = add i64 %4, %7
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: }
+
+; The table is no constant, or the number of the round is not known.
+@changes = internal addrspace(1) global [6 x i8] c"\01\02\00\01\03\00", align 1
+
+define i64 @changing(ptr %words) {
+start:
+  %array = alloca [3 x i64], align 8
+  call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %words, i64 24, i1 false)
+  br label %loop
+
+loop:
+  %round = phi i64 [ 0, %start ], [ %next, %loop ]
+  %sum = phi i64 [ 0, %start ], [ %total, %loop ]
+  %place = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @changes to ptr), i64 %round
+  %byte = load i8, ptr %place, align 1
+  %index = zext i8 %byte to i64
+  %element = getelementptr inbounds i64, ptr %array, i64 %index
+  %word = load i64, ptr %element, align 8
+  %total = add i64 %sum, %word
+  %next = add nuw nsw i64 %round, 1
+  %ends = icmp eq i64 %next, 3
+  br i1 %ends, label %end, label %loop
+
+end:
+  ret i64 %total
+}
+; CHECK-LABEL: define i64 @changing(ptr %words) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [3 x i64], align 8
+; CHECK-NEXT:   call void @llvm.memcpy.p0.p0.i64(ptr %array, ptr %words, i64 24, i1 false)
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %round = phi i64 [ 0, %start ], [ %next, %loop ]
+; CHECK-NEXT:   %sum = phi i64 [ 0, %start ], [ %total, %loop ]
+; CHECK-NEXT:   %place = getelementptr inbounds i8, ptr addrspacecast (ptr addrspace(1) @changes to ptr), i64 %round
+; CHECK-NEXT:   %byte = load i8, ptr %place, align 1
+; CHECK-NEXT:   %index = zext i8 %byte to i64
+; CHECK-NEXT:   %element = getelementptr inbounds i64, ptr %array, i64 %index
+; CHECK-NEXT:   %word = load i64, ptr %element, align 8
+; CHECK-NEXT:   %total = add i64 %sum, %word
+; CHECK-NEXT:   %next = add nuw nsw i64 %round, 1
+; CHECK-NEXT:   %ends = icmp eq i64 %next, 3
+; CHECK-NEXT:   br i1 %ends, label %end, label %loop
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret i64 %total
+; CHECK-NEXT: }
+
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

@@ -130,3 +130,63 @@ exit:
   %wide = zext i8 %x to i32
   ret i32 %wide
 }
+
+; A set of 16 bits that is compared has 32 bits, and so have products of counts of its elements.
+; CHECK: define i32 @sets
+define i32 @sets(ptr %p, i1 %c) {
+entry:
+  br label %loop
+
+loop:
+; CHECK: %0 = phi i32 [ 0, %entry ], [ %3, %loop ]
+; CHECK: %1 = phi i32 [ 0, %entry ], [ %6, %loop ]
+  %x = phi i16 [ 0, %entry ], [ %y, %loop ]
+  %sum = phi i16 [ 0, %entry ], [ %next, %loop ]
+  %row = load i16, ptr %p, align 2
+; CHECK: %2 = zext i16 %row to i32
+; CHECK: %3 = or i32 %0, %2
+  %y = or i16 %x, %row
+; CHECK: %4 = call i32 @llvm.ctpop.i32(i32 %3)
+  %count = call i16 @llvm.ctpop.i16(i16 %y)
+; CHECK: %5 = mul i32 %4, 51
+  %product = mul nuw i16 %count, 51
+; CHECK: %6 = add i32 %1, %5
+  %next = add nuw i16 %sum, %product
+; CHECK: %full = icmp eq i32 %3, 1023
+  %full = icmp eq i16 %y, 1023
+  %stops = and i1 %full, %c
+  br i1 %stops, label %exit, label %loop
+
+exit:
+; CHECK: ret i32 %6
+  %wide = zext i16 %next to i32
+  ret i32 %wide
+}
+
+declare i16 @llvm.ctpop.i16(i16)
+
+; A product that may wrap around stays, and a signed comparison extends a truncation.
+; CHECK: define i32 @products
+define i32 @products(i16 %a, i1 %c) {
+entry:
+  br label %loop
+
+loop:
+; CHECK: %0 = phi i32
+; CHECK: %x = trunc i32 %0 to i16
+; CHECK: %y = mul i16 %x, %a
+; CHECK: zext i16 %y to i32
+  %x = phi i16 [ 1, %entry ], [ %z, %loop ]
+  %y = mul i16 %x, %a
+  %z = or i16 %y, 1
+  %ends = icmp eq i16 %z, 7
+; CHECK: %less = icmp slt i16 %x, %a
+  %less = icmp slt i16 %x, %a
+  %both = and i1 %ends, %less
+  %again = and i1 %both, %c
+  br i1 %again, label %loop, label %exit
+
+exit:
+  %wide = zext i16 %z to i32
+  ret i32 %wide
+}

@@ -95,7 +95,7 @@ fn contents(
 ) -> Option<Vec<Option<u8>>> {
     if module.as_global(array).is_some() {
         let bytes = constant(module, array)?;
-        return (bytes.len() <= BYTES).then(|| bytes.into_iter().map(Some).collect());
+        return (bytes.len() <= BYTES).then(|| bytes.iter().copied().map(Some).collect());
     }
     let (arrays, size) = arrays(module, users, array)?;
     let mut bytes = vec![None; size];
@@ -187,13 +187,13 @@ pub(super) fn arrays(
 }
 
 /// Returns the contents of a constant.
-fn constant(module: &Module, global: Value) -> Option<Vec<u8>> {
+pub(super) fn constant(module: &Module, global: Value) -> Option<&[u8]> {
     let global = module.global(module.as_global(global)?);
     if !global.constant {
         return None;
     }
     match module.as_const(global.init?)? {
-        Const::Bytes(bytes) => Some(bytes.clone()),
+        Const::Bytes(bytes) => Some(bytes),
         _ => None,
     }
 }

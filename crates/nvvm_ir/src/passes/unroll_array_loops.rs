@@ -32,6 +32,8 @@ const EXPANDED: usize = 32;
 /// also ends with the slice `to`. But each iteration accesses one more element of the array: there are
 /// at most as many as elements.
 ///
+/// An index may also be an element of a constant array, as in `block[ORDER[round][k]]`.
+///
 /// Nested loops whose counters start at a counter of an outer loop are unrolled from the outside to
 /// the inside. Only arrays are considered of which all elements then have constant indices. Loops
 /// that are too large for that only since warps may lack lanes get a copy for whole warps:
@@ -304,6 +306,10 @@ impl<'a> Nests<'a> {
                 continue;
             }
             let kind = &self.module.inst(value)?.kind;
+            if let Some((_, place)) = known::element(self.module, kind) {
+                pending.extend(place.index.map(|index| index.value));
+                continue;
+            }
             known::is_computed(kind).then_some(())?;
             kind.for_each_operand(|operand| pending.push(operand));
         }

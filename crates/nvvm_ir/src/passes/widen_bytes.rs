@@ -3,39 +3,57 @@
 use std::collections::{HashMap, HashSet};
 
 use super::unroll_array_loops::number;
-use crate::inst::{BinOp, CastOp, Flags, InstKind, IntPred};
+use crate::inst::{BinOp, Call, Callee, CastOp, Flags, InstKind, IntPred};
+use crate::intrinsic::Intrinsic;
 use crate::metadata::Di;
 use crate::module::Module;
 use crate::types::Type;
 use crate::value::{Block, Const, Func, Value};
 
-/// Keeps bytes that the iterations of a loop compute in registers of 32 bits, extended with zeros.
+/// Keeps integers of 8 and 16 bits that the iterations of a loop compute in registers of 32 bits,
+/// extended with zeros.
 ///
 /// GPUs compute with 32 bits: each extension of a byte is an instruction that clears the upper bits.
 /// In Rust, the channels of a pixel are bytes, and so are the results of functions that compute
 /// them. LLVM extends a byte where it is used, also if its computation has cleared the upper bits.
 /// In C++, such values are `int`.
 ///
-/// The pass considers phis of bytes that are extended somewhere, and the selects and operations
+/// The same for rows of a board, or for other sets of up to 16 bits: to compare two `u16`, ptxas extends
+/// one first.
+///
+/// The pass considers phis of such integers that are extended somewhere, and the selects and operations
 /// between them. Each value gets a 32-bit value that equals its extension. A truncation clears the
-/// upper bits unless the range of its operand shows that they are clear. The bytes are truncations
+/// upper bits unless the range of its operand shows that they are clear. The integers are truncations
 /// of the 32-bit values.
 pub fn widen_bytes(module: &mut Module) {
     let funcs: Vec<Func> = module.funcs().collect();
     for func in funcs {
-        let bytes = bytes(module, func);
-        if !bytes.is_empty() {
-            rewrite(module, func, &bytes);
+        for width in [Width(8), Width(16)] {
+            let bytes = bytes(module, func, width);
+            if !bytes.is_empty() {
+                rewrite(module, func, width, &bytes);
+            }
         }
     }
 }
 
-fn is_byte(module: &Module, value: Value) -> bool {
-    module.types.int_bits(module.ty(value)) == Some(8)
+/// The number of bits of the integers.
+#[derive(Copy, Clone)]
+struct Width(u32);
+
+impl Width {
+    fn is_of(self, module: &Module, value: Value) -> bool {
+        module.types.int_bits(module.ty(value)) == Some(self.0)
+    }
+
+    /// Returns the largest integer.
+    fn most(self) -> u64 {
+        (1 << self.0) - 1
+    }
 }
 
 /// Returns the instructions that get a 32-bit value.
-fn bytes(module: &Module, func: Func) -> HashSet<Value> {
+fn bytes(module: &Module, func: Func, width: Width) -> HashSet<Value> {
     let mut users: HashMap<Value, Vec<Value>> = HashMap::new();
     let mut phis = Vec::new();
     for &block in &module.func(func).blocks {
@@ -43,7 +61,7 @@ fn bytes(module: &Module, func: Func) -> HashSet<Value> {
             let Some(data) = module.inst(inst) else {
                 continue;
             };
-            if is_byte(module, inst) && module.is_phi(inst) {
+            if width.is_of(module, inst) && module.is_phi(inst) {
                 phis.push(inst);
             }
             (data.kind).for_each_operand(|operand| users.entry(operand).or_default().push(inst));
@@ -56,17 +74,17 @@ fn bytes(module: &Module, func: Func) -> HashSet<Value> {
         let (mut extensions, mut masks) = (0, 0);
         let mut pending = vec![phi];
         while let Some(value) = pending.pop() {
-            let Some(operands) = operands(module, value) else {
+            let Some(operands) = operands(module, value, width) else {
                 continue;
             };
             if !seen.insert(value) {
                 continue;
             }
             group.push(value);
-            masks += usize::from(clears_bits(module, value));
+            masks += usize::from(clears_bits(module, value, width));
             pending.extend(operands);
             for &user in users.get(&value).map_or(&[][..], Vec::as_slice) {
-                extensions += usize::from(is_extension(module, user));
+                extensions += usize::from(is_extension(module, user, width));
                 pending.push(user);
             }
         }
@@ -76,7 +94,7 @@ fn bytes(module: &Module, func: Func) -> HashSet<Value> {
             None => true,
         };
         let all_known = |&value: &Value| {
-            let operands = operands(module, value);
+            let operands = operands(module, value, width);
             operands.is_some_and(|operands| operands.iter().all(is_known))
         };
         if extensions > masks && group.iter().all(all_known) {
@@ -86,9 +104,9 @@ fn bytes(module: &Module, func: Func) -> HashSet<Value> {
     bytes
 }
 
-/// Returns the byte operands of an instruction that can get a 32-bit value.
-fn operands(module: &Module, value: Value) -> Option<Vec<Value>> {
-    if !is_byte(module, value) {
+/// Returns the operands of this width of an instruction that can get a 32-bit value.
+fn operands(module: &Module, value: Value, width: Width) -> Option<Vec<Value>> {
+    if !width.is_of(module, value) {
         return None;
     }
     match &module.inst(value)?.kind {
@@ -96,45 +114,58 @@ fn operands(module: &Module, value: Value) -> Option<Vec<Value>> {
         &InstKind::Select {
             then, otherwise, ..
         } => Some(vec![then, otherwise]),
-        &InstKind::Bin { op, lhs, rhs, .. } => match op {
+        &InstKind::Bin {
+            op,
+            lhs,
+            rhs,
+            flags,
+        } => match op {
             BinOp::Add | BinOp::Sub | BinOp::And | BinOp::Or | BinOp::Xor => Some(vec![lhs, rhs]),
-            BinOp::Shl | BinOp::LShr if number(module, rhs)? < 8 => Some(vec![lhs]),
+            BinOp::Mul if flags.nuw => Some(vec![lhs, rhs]),
+            BinOp::Shl | BinOp::LShr if number(module, rhs)? < width.0.into() => Some(vec![lhs]),
             _ => None,
         },
+        InstKind::Call(call) if is_count(call) => Some(vec![call.args[0]]),
         &InstKind::Cast {
             op: CastOp::Trunc,
             value,
         } => {
             let bits = module.types.int_bits(module.ty(value))?;
-            matches!(bits, 16 | 32 | 64).then(Vec::new)
+            (matches!(bits, 16 | 32 | 64) && bits > width.0).then(Vec::new)
         }
         _ => None,
     }
 }
 
-fn is_extension(module: &Module, inst: Value) -> bool {
-    let data = module.inst(inst);
-    data.is_some_and(|data| {
-        matches!(
-            data.kind,
-            InstKind::Cast {
-                op: CastOp::ZExt,
-                ..
-            }
-        )
-    })
+/// Returns whether a call counts the ones of an integer.
+fn is_count(call: &Call) -> bool {
+    matches!(call.callee, Callee::Intrinsic(Intrinsic::Ctpop))
+}
+
+/// Returns whether an instruction extends an operand, itself or for ptxas: a comparison of 16 bits, which
+/// ptxas extends with the sign.
+fn is_extension(module: &Module, inst: Value, width: Width) -> bool {
+    match module.inst(inst).map(|data| &data.kind) {
+        Some(InstKind::Cast {
+            op: CastOp::ZExt, ..
+        }) => true,
+        Some(InstKind::ICmp { pred, .. }) => {
+            width.0 == 16 && matches!(pred, IntPred::Eq | IntPred::Ne)
+        }
+        _ => false,
+    }
 }
 
 /// Returns whether the 32-bit value of an instruction needs another instruction to clear the bits
-/// above the byte.
-fn clears_bits(module: &Module, value: Value) -> bool {
+/// above the integer.
+fn clears_bits(module: &Module, value: Value, width: Width) -> bool {
     match module.inst(value).map(|data| &data.kind) {
         Some(InstKind::Bin {
             op: BinOp::Add | BinOp::Sub | BinOp::Shl,
             flags,
             ..
         }) => !flags.nuw,
-        Some(&InstKind::Cast { value, .. }) => max(module, value, 0) > 255,
+        Some(&InstKind::Cast { value, .. }) => max(module, value, 0) > width.most(),
         _ => false,
     }
 }
@@ -199,14 +230,15 @@ fn max(module: &Module, value: Value, depth: u32) -> u64 {
             }
             Some(chosen.max(max(otherwise)))
         }
+        Some(InstKind::Call(call)) if is_count(call) => Some(bits.into()),
         _ => None,
     };
     // A sum or product above wraps around.
     bound.filter(|&bound| bound <= all).unwrap_or(all)
 }
 
-/// Computes the bytes with 32 bits.
-fn rewrite(module: &mut Module, func: Func, bytes: &HashSet<Value>) {
+/// Computes the integers with 32 bits.
+fn rewrite(module: &mut Module, func: Func, width: Width, bytes: &HashSet<Value>) {
     let blocks = module.func(func).blocks.clone();
     let word = module.types.int(32);
     let mut words: HashMap<Value, Value> = HashMap::new();
@@ -214,6 +246,7 @@ fn rewrite(module: &mut Module, func: Func, bytes: &HashSet<Value>) {
     let mut extended: HashMap<Value, Value> = HashMap::new();
     let mut emit = Emit {
         module,
+        width,
         word,
         block: blocks[0],
         loc: None,
@@ -226,7 +259,7 @@ fn rewrite(module: &mut Module, func: Func, bytes: &HashSet<Value>) {
                 continue;
             }
             emit.loc = emit.module.inst(inst).and_then(|data| data.loc);
-            for operand in operands(emit.module, inst).unwrap_or_default() {
+            for operand in operands(emit.module, inst, width).unwrap_or_default() {
                 let is_other = emit.module.as_const(operand).is_none() && !bytes.contains(&operand);
                 if is_other && !extended.contains_key(&operand) {
                     // A parameter is extended in the entry block.
@@ -295,6 +328,7 @@ fn rewrite(module: &mut Module, func: Func, bytes: &HashSet<Value>) {
 /// Collects the instructions of a block.
 struct Emit<'a> {
     module: &'a mut Module,
+    width: Width,
     word: Type,
     block: Block,
     loc: Option<Di>,
@@ -320,7 +354,7 @@ impl Emit<'_> {
     fn clear_word(&self, inst: Value) -> Option<Value> {
         match self.module.inst(inst)?.kind {
             InstKind::Cast { value, .. } if self.module.ty(value) == self.word => {
-                (max(self.module, value, 0) <= 255).then_some(value)
+                (max(self.module, value, 0) <= self.width.most()).then_some(value)
             }
             _ => None,
         }
@@ -345,7 +379,7 @@ impl Emit<'_> {
         let Some(kind) = self.module.inst(inst).map(|data| data.kind.clone()) else {
             return inst;
         };
-        let clears = clears_bits(self.module, inst);
+        let clears = clears_bits(self.module, inst, self.width);
         let flags = Flags::default();
         let kind = match kind {
             InstKind::Phi(incoming) => InstKind::Phi(
@@ -372,6 +406,12 @@ impl Emit<'_> {
                     flags,
                 }
             }
+            InstKind::Call(call) => {
+                let args = vec![self.word(call.args[0], words)];
+                let sig = self.module.signature(self.word, &args);
+                let callee = Callee::Intrinsic(Intrinsic::Ctpop);
+                InstKind::Call(Box::new(Call::new(callee, sig, args)))
+            }
             InstKind::Cast { value, .. } if value == wide => return inst,
             InstKind::Cast { value, .. } => {
                 let (lhs, bits) = (value, self.module.types.int_bits(self.module.ty(value)));
@@ -386,7 +426,7 @@ impl Emit<'_> {
                     }),
                     _ => None,
                 };
-                let mask = self.module.const_int(self.word, 255);
+                let mask = self.module.const_int(self.word, self.width.most().into());
                 let kind = match (cast, clears) {
                     (Some(cast), false) => cast,
                     (cast, _) => {
@@ -406,7 +446,7 @@ impl Emit<'_> {
         };
         if clears {
             let lhs = self.push(kind);
-            let rhs = self.module.const_int(self.word, 255);
+            let rhs = self.module.const_int(self.word, self.width.most().into());
             self.set(
                 wide,
                 InstKind::Bin {
@@ -468,9 +508,12 @@ impl Emit<'_> {
             }
             Some(&InstKind::ICmp { pred, lhs, rhs }) if bytes.contains(&lhs) => {
                 let number = number(self.module, rhs);
+                let most = u128::from(self.width.most());
                 let (pred, rhs) = match (pred, number) {
-                    (IntPred::Sgt, Some(0xff)) => (IntPred::Ult, Err(0x80)),
-                    (IntPred::Slt, Some(0)) => (IntPred::Ugt, Err(0x7f)),
+                    (IntPred::Sgt, Some(number)) if number == most => {
+                        (IntPred::Ult, Err(most / 2 + 1))
+                    }
+                    (IntPred::Slt, Some(0)) => (IntPred::Ugt, Err(most / 2)),
                     (IntPred::Sgt | IntPred::Sge | IntPred::Slt | IntPred::Sle, _) => return false,
                     (_, Some(number)) => (pred, Err(number)),
                     (_, None) if words.contains_key(&rhs) => (pred, Ok(words[&rhs])),

@@ -5,6 +5,10 @@
 //! behind that code, which runs once for each iteration in which threads leave the loop. This pass
 //! lets both ways meet in one block, which branches by a predicate that they set.
 //!
+//! `let end = bytes.iter().position(…).unwrap_or(len); if end > 0 { … }` ends in two ways, too, and LLVM
+//! knows that `end > 0` holds on one of them. That way then leads into the `if`, past its test. The pass
+//! lets threads on both ways wait for each other behind the test.
+//!
 //! A thread that waits there must not be one for which another thread waits in the loop. So the loops
 //! neither exchange values among threads nor access memory with an ordering.
 
@@ -46,15 +50,43 @@ pub(super) fn join<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<I
             // Those above the loop begin the next iteration of an outer one.
             let dominators = dominators.get_or_insert_with(|| sink::dominators(graph));
             let above = dominators.dominators(each.header).into_iter().flatten();
-            if pays(graph, &cold, &above.collect(), exits) {
-                found.push((each, exits));
+            let above = above.collect();
+            if pays(graph, &cold, &above, exits) {
+                found.push((each, Meeting::Exits(exits)));
+            } else if let Some(skip) = skip(graph, &cold, &above, each, exits) {
+                found.push((each, Meeting::Test(skip)));
             }
         }
     }
-    for (each, exits) in &found {
-        join_one(graph, names, each, *exits);
+    // Other loops may exit to the test of a loop, or to the block behind it.
+    let mut tests = HashSet::default();
+    let mut count = 0;
+    for (each, meeting) in &found {
+        match meeting {
+            Meeting::Exits(exits) => join_one(graph, names, each, *exits),
+            Meeting::Test(skip) if tests.insert(skip.test) => skip.join(graph, names, each),
+            Meeting::Test(_) => continue,
+        }
+        count += 1;
     }
-    found.len()
+    count
+}
+
+/// Where the exits of a loop can meet.
+enum Meeting {
+    /// In front of both.
+    Exits([Id; 2]),
+    /// Behind a test that one of them skips.
+    Test(Skip),
+}
+
+/// A loop that exits to a test, and to one of the test's targets.
+#[derive(Clone, Copy)]
+struct Skip {
+    /// The block that ends with the test.
+    test: Id,
+    /// The target that the loop also exits to.
+    to: Id,
 }
 
 /// Returns the two blocks to which a loop exits, if its threads may wait for each other there.
@@ -92,19 +124,7 @@ fn exits(graph: &Graph<'_>, cold: &[bool], slow: &HashSet<Id>, each: &Loop<'_>) 
 /// Returns whether enough instructions follow only one of two exits of a loop, before both ways meet.
 /// `above` are the blocks that dominate the loop.
 fn pays(graph: &Graph<'_>, cold: &[bool], above: &HashSet<Id>, exits: [Id; 2]) -> bool {
-    let reached = exits.map(|from| {
-        let mut seen = HashSet::from_iter([from]);
-        let mut pending = vec![from];
-        while let Some(id) = pending.pop() {
-            let targets = graph.blocks[id].end.targets().into_iter();
-            pending
-                .extend(targets.filter(|to| !cold[*to] && !above.contains(to) && seen.insert(*to)));
-            if seen.len() > BLOCKS {
-                break;
-            }
-        }
-        seen
-    });
+    let reached = exits.map(|from| reached(graph, cold, above, from));
     let size = |blocks: &mut dyn Iterator<Item = &Id>| {
         let mut size = 0;
         graph.visit(blocks.copied(), &mut |_| size += 1);
@@ -115,6 +135,104 @@ fn pays(graph: &Graph<'_>, cold: &[bool], above: &HashSet<Id>, exits: [Id; 2]) -
     // ptxas copies a common end without instructions.
     let meets = size(&mut first.intersection(second)) > 0;
     is_bounded && meets && size(&mut first.symmetric_difference(second)) >= LEAST
+}
+
+/// Returns the exits of a loop if one of them is a test that leads to the other one, and enough
+/// instructions follow only that. `above` are the blocks that dominate the loop.
+fn skip(
+    graph: &Graph<'_>,
+    cold: &[bool],
+    above: &HashSet<Id>,
+    each: &Loop<'_>,
+    [first, second]: [Id; 2],
+) -> Option<Skip> {
+    [(first, second), (second, first)]
+        .into_iter()
+        .find_map(|(test, to)| {
+            let End::Branch(_, _, then, otherwise) = graph.blocks[test].end else {
+                return None;
+            };
+            let other = match to {
+                _ if to == then => otherwise,
+                _ if to == otherwise => then,
+                _ => return None,
+            };
+            // The other ways to the test begin right in front of the loop.
+            let is_entry = |id: Id| match graph.blocks[id].end {
+                _ if id == each.header => true,
+                End::Jump(to, _) => to == each.header && !waits(graph, id),
+                _ => false,
+            };
+            let skips = |id: Id| graph.blocks[id].end.targets().into_iter().any(is_entry);
+            if !(graph.predecessors_of_one(test)).all(|id| each.contains(id) || skips(id)) {
+                return None;
+            }
+            let is_apart = |id: Id| !cold[id] && !above.contains(&id) && !each.contains(id);
+            if waits(graph, test) || to == other || ![test, to, other].into_iter().all(is_apart) {
+                return None;
+            }
+            let behind = reached(graph, cold, above, other);
+            let only: HashSet<Id> = (reached(graph, cold, above, to).into_iter())
+                .filter(|id| !behind.contains(id))
+                .collect();
+            if only.len() > BLOCKS || only.contains(&test) || behind.contains(&test) {
+                return None;
+            }
+            let mut size = 0;
+            graph.visit(only.iter().copied(), &mut |_| size += 1);
+            (size >= LEAST).then_some(Skip { test, to })
+        })
+}
+
+/// Returns the blocks that follow the start of a block, or more than [`BLOCKS`] of them. `above` are
+/// blocks that do not count.
+fn reached(graph: &Graph<'_>, cold: &[bool], above: &HashSet<Id>, from: Id) -> HashSet<Id> {
+    let mut seen = HashSet::from_iter([from]);
+    let mut pending = vec![from];
+    while let Some(id) = pending.pop() {
+        let targets = graph.blocks[id].end.targets().into_iter();
+        pending.extend(targets.filter(|to| !cold[*to] && !above.contains(to) && seen.insert(*to)));
+        if seen.len() > BLOCKS {
+            break;
+        }
+    }
+    seen
+}
+
+impl Skip {
+    /// Lets the exits of a loop meet behind the test.
+    fn join<'a>(self, graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) {
+        let End::Branch(guard, _, then, otherwise) = graph.blocks[self.test].end else {
+            return;
+        };
+        // The test may be in another loop, whose exits have been joined.
+        if ![then, otherwise].contains(&self.to) {
+            return;
+        }
+        let register = graph.register(Type::Pred, names);
+        let set = |value| instruction("mov", &["pred"], vec![Operand::Name(register), value]);
+        let block = |body, end| Block {
+            label: names.label(),
+            body,
+            end,
+        };
+        let meeting_guard = Guard { register, ..guard };
+        let end = End::Branch(meeting_guard, false, then, otherwise);
+        let meeting = graph.add_before(block(Vec::new(), end), self.to);
+        // The value with which the branch leads where the loop does.
+        let value = Integer::unsigned(u64::from((self.to == then) != guard.negated));
+        let body = vec![set(Operand::Integer(value))];
+        let way = graph.add_before(block(body, End::Jump(meeting, false)), meeting);
+        let test = &mut graph.blocks[self.test];
+        test.body.push(set(Operand::Name(guard.register)));
+        test.end = End::Jump(meeting, false);
+        for &id in &each.blocks {
+            graph.blocks[id].end.retarget(&|to| match to {
+                _ if to == self.to => way,
+                _ => to,
+            });
+        }
+    }
 }
 
 /// Returns the registers of a loop that depend on memory or on floats: threads differ in them more
@@ -135,6 +253,13 @@ fn varying<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> HashSet<&'a str> {
             return varying;
         }
     }
+}
+
+/// Returns whether a thread may wait for another one in a block.
+fn waits(graph: &Graph<'_>, id: Id) -> bool {
+    let mut waits = false;
+    graph.visit([id], &mut |it| waits |= may_wait(it));
+    waits
 }
 
 /// Returns whether a thread may wait for another one in an instruction, or by repeating it.

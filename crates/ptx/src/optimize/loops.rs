@@ -404,7 +404,7 @@ impl<'a> Loop<'a> {
 
     /// Returns the predicate of the branch at the end of the loop, and its value for another
     /// iteration.
-    fn guard(&self, graph: &Graph<'a>) -> Option<(&'a str, bool)> {
+    pub fn guard(&self, graph: &Graph<'a>) -> Option<(&'a str, bool)> {
         let End::Branch(guard, _, to, otherwise) = graph.blocks[self.latch].end else {
             return None;
         };

@@ -108,6 +108,88 @@ cases! {
         record.put(sieve.iter().skip(2).filter(|prime| **prime).count());
     }
 
+    fn array_stepped_zips(i, record) {
+        let a: [u32; 70] = core::array::from_fn(|k| k as u32 * i + 1);
+        let b: [u16; 64] = core::array::from_fn(|k| (k as u32 ^ i) as u16);
+        let len = i as usize;
+        for skip in [0, 1, 5, len / 2, len, len + 3] {
+            let pairs = || a[..len + 1].iter().zip(&b[..len]);
+            let product = |(&a, &b): (&u32, &u16)| a.wrapping_mul(b.into());
+            record.put(pairs().skip(skip).step_by(8).map(product).fold(0, u32::wrapping_add));
+            record.put(pairs().skip(skip).step_by(1).map(product).fold(0, u32::wrapping_add));
+            record.put(pairs().skip(skip).step_by(len.max(1)).map(product).fold(0, u32::wrapping_add));
+            record.put(a[..len].iter().skip(skip).step_by(4).fold(skip as u32, |x, y| x.rotate_left(3) ^ y));
+        }
+        let mut pairs = a.iter().zip(&b[..len]);
+        let mut nth = |n| pairs.nth(n).map(|(&a, &b)| (a, b));
+        record.put((nth(len / 3), nth(0), nth(usize::MAX - 1), nth(1)));
+    }
+
+    fn array_in_the_order_of_a_table(i, record) {
+        const ORDER: [[u8; 6]; 3] = [[0, 1, 2, 3, 4, 5], [3, 5, 1, 0, 2, 4], [5, 5, 0, 1, 4, 2]];
+        let words: [u32; 6] = core::array::from_fn(|k| i.rotate_left(k as u32 * 5) ^ k as u32);
+        let mut state = [i, !i];
+        for round in 0..7 {
+            for pair in ORDER[round % 3].chunks_exact(2) {
+                state[0] = state[0].rotate_left(7).wrapping_add(words[pair[0] as usize]);
+                state[1] ^= state[0].wrapping_mul(words[pair[1] as usize] | 1);
+            }
+        }
+        record.put((state[0], state[1]));
+    }
+
+    fn array_of_sets(i, record) {
+        let rows: [u16; 24] = core::array::from_fn(|k| (0x3ff_u32 ^ (i * 7 + k as u32 * (i & 3)) << (k % 5)) as u16);
+        let (mut covered, mut full, mut bad, mut product) = (0u16, 0u16, 0u32, 1u16);
+        for &row in rows.iter().rev() {
+            if row & 0x3ff == 0x3ff {
+                full += 1;
+                continue;
+            }
+            let holes = covered & !row;
+            covered |= row << (i & 7);
+            product = product.wrapping_mul(row | 1).wrapping_sub(covered);
+            let steps = (covered ^ covered >> 1) & 0x1ff;
+            bad += 51 * covered.count_ones() + 36 * holes.count_ones() + 18 * steps.count_ones();
+            if (product as i16) < 0 && covered == product >> 3 {
+                break;
+            }
+        }
+        record.put((covered, full, bad));
+        record.put((product, i32::from(product as i16), covered > product, (covered as i16) < (product as i16)));
+    }
+
+    fn array_searched_and_parsed(i, record) {
+        let bytes: [u8; 40] = core::array::from_fn(|k| match (k as u32 * 37 + i * 11) % 19 {
+            0 => b':',
+            digit => b'0' + (digit % 10) as u8,
+        });
+        let bytes = &bytes[..i as usize % 40];
+        let mut end = bytes.len();
+        let mut k = 0;
+        while k + 1 < bytes.len() {
+            if bytes[k] == b':' && bytes[k + 1] != b'3' {
+                end = k;
+                break;
+            }
+            k += 1;
+        }
+        let (mut value, mut valid) = (u64::from(i), true);
+        if end > 0 {
+            for &byte in &bytes[..end] {
+                if byte == b':' {
+                    valid = false;
+                    break;
+                }
+                value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                value ^= value.rotate_left(i % 13);
+                value = value.wrapping_mul(0x9e37_79b9).rotate_right(9) ^ u64::from(byte);
+                value = value.wrapping_add(value >> 7).wrapping_mul(5) ^ value << 3;
+            }
+        }
+        record.put((end, value, valid));
+    }
+
     fn array_empty(i, record) {
         let none: [u64; 0] = [];
         record.put((none.len(), none.iter().max().copied(), none == []));

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use super::super::compute_elements::{constant, place};
+use super::super::select_elements::{Place, is_plain};
 use super::number;
 use crate::inst::{BinOp, CastOp, InstKind, IntPred};
 use crate::module::Module;
@@ -35,11 +37,29 @@ impl<'a> Known<'a> {
             return known;
         }
         let kind = &self.module.inst(value)?.kind;
-        let number = is_computed(kind)
-            .then(|| evaluate(self.module, value, kind, |operand| self.number(operand)))
-            .flatten();
+        let number = match element(self.module, kind) {
+            Some((contents, place)) => self.load(value, contents, place),
+            None if is_computed(kind) => {
+                evaluate(self.module, value, kind, |operand| self.number(operand))
+            }
+            None => None,
+        };
         self.values.borrow_mut().insert(value, number);
         number
+    }
+
+    /// Returns the integer that an instruction loads from a place in a constant array.
+    fn load(&self, inst: Value, contents: &[u8], place: Place) -> Option<u128> {
+        let bits = self.module.types.int_bits(self.module.ty(inst))?;
+        matches!(bits, 8 | 16 | 32 | 64).then_some(())?;
+        let distance = match place.index {
+            Some(index) => (index.scale).checked_mul(self.number(index.value)? as i64)?,
+            None => 0,
+        };
+        let start = usize::try_from(place.offset.checked_add(distance)?).ok()?;
+        let end = start.checked_add(bits as usize / 8)?;
+        let bytes = contents.get(start..end)?;
+        Some((bytes.iter().rev()).fold(0, |number, &byte| number << 8 | u128::from(byte)))
     }
 
     /// Returns the distance of the address of an element from that of its array.
@@ -63,6 +83,17 @@ impl<'a> Known<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// Returns the contents of the constant array that an instruction loads from, and the place in it.
+pub(super) fn element<'a>(module: &'a Module, kind: &InstKind) -> Option<(&'a [u8], Place)> {
+    match *kind {
+        InstKind::Load { ptr, access } if is_plain(&access) => {
+            let (array, place) = place(module, ptr)?;
+            Some((constant(module, array)?, place))
+        }
+        _ => None,
     }
 }
 
