@@ -39,7 +39,7 @@ const NVCC_FLAGS: [&str; 2] = ["-O3", "-std=c++17"];
 const PTXAS_FLAGS: [&str; 1] = ["-O3"];
 
 /// The maximum size of a bundle in bytes.
-const LIMIT: u64 = 160 << 20;
+const LIMIT: u64 = 256 << 20;
 
 /// Runs the command.
 pub fn bench(mut parser: lexopt::Parser) -> Result<ExitCode> {
