@@ -41,6 +41,9 @@ const BLOCKS: usize = 512;
 /// The maximum number of ends that the threads of a place may go to.
 const ENDS: usize = 8;
 
+/// The minimum number of ways out of an iteration with several ends. ptxas finds the place for fewer.
+const WAYS_OUT: usize = 8;
+
 /// The maximum number of places where all ways meet.
 const LATE: usize = 16;
 
@@ -233,7 +236,11 @@ fn of_iterations(
             continue;
         }
         let on: Next = inside.iter().map(|&id| (id, inside_only(id))).collect();
-        found.extend(ways(graph, [next, &on, before], [start, header]));
+        let ways = ways(graph, [next, &on, before], [start, header]);
+        found.extend(ways.filter(|ways| {
+            let out = |id: &Id| next[id].iter().filter(|to| ways.ends.contains(to)).count();
+            ways.blocks.iter().map(out).sum::<usize>() >= WAYS_OUT
+        }));
     }
     found
 }
