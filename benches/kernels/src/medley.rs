@@ -4,11 +4,13 @@
 // The kernels are as their author wrote them.
 #![allow(
     clippy::chunks_exact_to_as_chunks,
+    clippy::excessive_precision,
     clippy::manual_clamp,
     clippy::manual_is_multiple_of,
     clippy::manual_memcpy,
     clippy::manual_range_contains,
     clippy::manual_swap,
+    clippy::mut_range_bound,
     clippy::neg_cmp_op_on_partial_ord,
     clippy::precedence
 )]
