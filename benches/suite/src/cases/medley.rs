@@ -4,7 +4,9 @@
 #![allow(
     clippy::approx_constant,
     clippy::chunks_exact_to_as_chunks,
+    clippy::excessive_precision,
     clippy::manual_is_multiple_of,
+    clippy::manual_try_fold,
     clippy::needless_range_loop,
     clippy::precedence
 )]
