@@ -20,6 +20,7 @@ use petgraph::graphmap::DiGraphMap;
 use super::arrivals::{self, END};
 use super::flow::{Block, End, Graph, Id};
 use super::joined_exits::may_wait;
+use super::loops;
 use super::names::Names;
 use crate::hash::{HashMap, HashSet};
 use crate::rewrite::instruction;
@@ -64,14 +65,13 @@ struct Ways {
 /// Lets early ends of a function meet with the ways that go on. Returns the number of places.
 pub(super) fn join<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let cold = graph.cold();
-    if find(graph, &followers(graph, &cold), None).is_empty() {
+    if find(graph, &cold, None).is_empty() {
         return 0;
     }
     let (_, divergent) = arrivals::divergent_branches(graph, &cold);
     let mut count = 0;
     loop {
-        let next = followers(graph, &graph.cold());
-        let found = find(graph, &next, Some(&divergent));
+        let found = find(graph, &graph.cold(), Some(&divergent));
         if found.is_empty() || count + found.len() > PLACES {
             return count;
         }
@@ -100,8 +100,9 @@ fn followers(graph: &Graph<'_>, cold: &[bool]) -> Next {
 
 /// Returns ways that part and meet, if they meet later than necessary. Those with the most blocks come
 /// first, and have no block in common. `divergent` are the blocks in which ways part.
-fn find(graph: &Graph<'_>, next: &Next, divergent: Option<&HashSet<Id>>) -> Vec<Ways> {
+fn find(graph: &Graph<'_>, cold: &[bool], divergent: Option<&HashSet<Id>>) -> Vec<Ways> {
     let entry = graph.order[0];
+    let next = &followers(graph, cold);
     let late = meetings(entry, next);
     let mut starts: BTreeMap<Id, Vec<Id>> = BTreeMap::new();
     for (&id, to) in next {
@@ -123,7 +124,7 @@ fn find(graph: &Graph<'_>, next: &Next, divergent: Option<&HashSet<Id>>) -> Vec<
     ends.sort_by_key(|&(removed, end, _)| (Reverse(removed), end));
     ends.truncate(LATE);
     let before = reversed(next);
-    let mut found = of_iterations(graph, [next, &before], &late, &starts);
+    let mut found = of_iterations(graph, cold, [next, &before], &late, &starts);
     for (_, end, on) in &ends {
         let early = meetings(entry, on);
         found.extend(starts[end].iter().filter_map(|&start| {
@@ -192,29 +193,20 @@ fn is_short(graph: &Graph<'_>, next: &Next, mut id: Id, end: Id) -> bool {
 /// iteration ends in several places. They may meet in front of the next iteration.
 fn of_iterations(
     graph: &Graph<'_>,
+    cold: &[bool],
     [next, before]: [&Next; 2],
     late: &Dominators<Id>,
     starts: &BTreeMap<Id, Vec<Id>>,
 ) -> Vec<Ways> {
-    let dominators = dominators(graph.order[0], next);
-    let dominates = |above: Id, id: Id| {
-        let mut all = dominators.dominators(id).into_iter().flatten();
-        all.any(|it| it == above)
-    };
     // The loops: for each header, the blocks that lead back to it.
+    let (flow, back) = loops::back_edges(graph, cold);
     let mut loops: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
-    for (&id, targets) in next {
-        for &header in targets.iter().filter(|to| dominates(**to, id)) {
-            let inside = loops
-                .entry(header)
-                .or_insert_with(|| BTreeSet::from([header]));
-            let mut pending = vec![id];
-            while let Some(id) = pending.pop() {
-                if inside.insert(id) {
-                    pending.extend(&before[&id]);
-                }
-            }
-        }
+    for (latch, header) in back {
+        let inside = loops
+            .entry(header)
+            .or_insert_with(|| BTreeSet::from([header]));
+        loops::add_body(&flow, latch, inside);
+        inside.retain(|id| next.contains_key(id));
     }
     let mut found = Vec::new();
     for &start in starts.values().flatten() {
@@ -356,17 +348,6 @@ fn reversed(next: &Next) -> Next {
         }
     }
     before
-}
-
-fn dominators(entry: Id, next: &Next) -> Dominators<Id> {
-    let mut flow = DiGraphMap::<Id, ()>::new();
-    flow.add_node(entry);
-    for (&id, targets) in next {
-        for &to in targets {
-            flow.add_edge(id, to, ());
-        }
-    }
-    simple_fast(&flow, entry)
 }
 
 /// Lets the ends of ways meet with those that go on.
