@@ -53,7 +53,7 @@ impl<'a> Decoder<'_, 'a> {
         if let Some(length) = vector {
             let sources = self.vector_sources(&values[0], ty)?;
             let targets = match target {
-                Some(target) => self.vector_targets(target, ty.bits())?,
+                Some(target) => self.vector_targets(target, ty)?,
                 None => (0..length).map(|_| self.temporary()).collect(),
             };
             if sources.len() != length as usize || targets.len() != length as usize {
@@ -105,7 +105,7 @@ impl<'a> Decoder<'_, 'a> {
             return unsupported_form(format!("`atom.{operation}` of `.{}`", ty.name()));
         };
         let target = match target {
-            Some(target) => self.target(target, ty.bits())?,
+            Some(target) => self.target(target, ty)?,
             None => self.temporary(),
         };
         let cache = self.cache_entry();

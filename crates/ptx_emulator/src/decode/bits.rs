@@ -24,8 +24,8 @@ impl<'a> Decoder<'_, 'a> {
         };
         let run = supported(run, words.opcode)?;
         match words.opcode {
-            "not" | "cnot" => self.op1(words, run, ty.bits(), ty),
-            _ => self.op2(words, run, ty.bits(), ty, ty),
+            "not" | "cnot" => self.op1(words, run, ty, ty),
+            _ => self.op2(words, run, ty, ty, ty),
         }
     }
 
@@ -50,7 +50,7 @@ impl<'a> Decoder<'_, 'a> {
             self.source(&operands[2], b32)?,
             self.source(&operands[3], b32)?,
         );
-        let (d, predicate) = self.target_pair(&operands[0], 32, 1)?;
+        let (d, predicate) = self.target_pair(&operands[0], b32, Type::Pred)?;
         // The most frequent tables have their own handlers.
         let run = match table {
             0x96 => ternary(|a: u32, b: u32, c: u32| a ^ b ^ c),
@@ -89,13 +89,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             for_integer!(ty, T => binary(|a: T, n: u32| if n < T::BITS { a >> n } else { a >> (T::BITS - 1) >> 1 }))
         };
-        self.op2(
-            words,
-            supported(run, words.opcode)?,
-            ty.bits(),
-            ty,
-            Type::U32,
-        )
+        self.op2(words, supported(run, words.opcode)?, ty, ty, Type::U32)
     }
 
     pub(super) fn funnel_shift(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
@@ -116,7 +110,7 @@ impl<'a> Decoder<'_, 'a> {
             (false, true) => ternary(|a: u32, b: u32, n: u32| (join(a, b) >> (n & 31)) as u32),
             (false, false) => ternary(|a: u32, b: u32, n: u32| (join(a, b) >> n.min(32)) as u32),
         };
-        self.op3(words, run, 32, [Type::B32; 3], 0)
+        self.op3(words, run, Type::B32, [Type::B32, Type::B32, Type::U32], 0)
     }
 
     pub(super) fn bits(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
@@ -143,7 +137,7 @@ impl<'a> Decoder<'_, 'a> {
                     );
                 });
                 let mode = i64::from(ty.is_signed()) | i64::from(wide) << 1;
-                self.op3(words, run, ty.bits(), [ty, Type::U32, Type::U32], mode)
+                self.op3(words, run, ty, [ty, Type::U32, Type::U32], mode)
             }
             "bfi" => {
                 let [d, a, b, start, length] = words.exactly()?;
@@ -152,7 +146,7 @@ impl<'a> Decoder<'_, 'a> {
                     self.source(start, Type::U32)?,
                     self.source(length, Type::U32)?,
                 );
-                let d = self.target(d, ty.bits())?;
+                let d = self.target(d, ty)?;
                 let run = general(|i, r, _| {
                     let width = i.imm as u32;
                     r.set(
@@ -180,7 +174,7 @@ impl<'a> Decoder<'_, 'a> {
                         integer::find_leading(r.raw(i.a), width, i.imm & 1 != 0, i.imm & 4 != 0),
                     );
                 });
-                self.op1(words, run, 32, ty)?;
+                self.op1(words, run, Type::U32, ty)?;
                 if let Some(inst) = self.function.code.last_mut() {
                     inst.imm = i64::from(ty.is_signed())
                         | i64::from(wide) << 1
@@ -188,12 +182,12 @@ impl<'a> Decoder<'_, 'a> {
                 }
                 Ok(())
             }
-            "brev" if wide => self.op1(words, unary(u64::reverse_bits), 64, ty),
-            "brev" => self.op1(words, unary(u32::reverse_bits), 32, ty),
-            "clz" if wide => self.op1(words, unary(u64::leading_zeros), 32, ty),
-            "clz" => self.op1(words, unary(u32::leading_zeros), 32, ty),
-            _ if wide => self.op1(words, unary(u64::count_ones), 32, ty),
-            _ => self.op1(words, unary(u32::count_ones), 32, ty),
+            "brev" if wide => self.op1(words, unary(u64::reverse_bits), Type::B64, ty),
+            "brev" => self.op1(words, unary(u32::reverse_bits), Type::B32, ty),
+            "clz" if wide => self.op1(words, unary(u64::leading_zeros), Type::U32, ty),
+            "clz" => self.op1(words, unary(u32::leading_zeros), Type::U32, ty),
+            _ if wide => self.op1(words, unary(u64::count_ones), Type::U32, ty),
+            _ => self.op1(words, unary(u32::count_ones), Type::U32, ty),
         }
     }
 
@@ -208,13 +202,19 @@ impl<'a> Decoder<'_, 'a> {
             ("rc16", 6),
         ];
         match words.one_of(&modes) {
-            None => self.op3(words, ternary(integer::permute), 32, [Type::B32; 3], 0),
+            None => self.op3(
+                words,
+                ternary(integer::permute),
+                Type::B32,
+                [Type::B32; 3],
+                0,
+            ),
             Some(mode) => {
                 let run = general(|i, r, _| {
                     let selector = integer::permute_selector(i.imm, r.get(i.c));
                     r.set(i.d, integer::permute(r.get(i.a), r.get(i.b), selector));
                 });
-                self.op3(words, run, 32, [Type::B32; 3], mode)
+                self.op3(words, run, Type::B32, [Type::B32; 3], mode)
             }
         }
     }
@@ -233,7 +233,7 @@ impl<'a> Decoder<'_, 'a> {
             (_, true, _) => binary(|start: u32, n: u32| low_mask(n & 31) << (start & 31)),
             _ => binary(|start: u32, n: u32| low_mask(n.min(32)).checked_shl(start).unwrap_or(0)),
         };
-        self.op2(words, run, 32, Type::U32, Type::U32)
+        self.op2(words, run, Type::U32, Type::U32, Type::U32)
     }
 }
 

@@ -120,7 +120,7 @@ impl<'a> Decoder<'_, 'a> {
                     return unsupported_form("`selp` of this type");
                 }
                 let run = ternary(|a: u64, b: u64, p: bool| if p { a } else { b });
-                self.op3(words, run, ty.bits(), [ty, ty, Type::Pred], 0)?;
+                self.op3(words, run, ty, [ty, ty, Type::Pred], 0)?;
             }
             "slct" => {
                 let ftz = words.has("ftz");
@@ -133,7 +133,7 @@ impl<'a> Decoder<'_, 'a> {
                     Type::F32 => ternary(|a: u64, b: u64, c: f32| if c >= 0.0 { a } else { b }),
                     _ => return invalid("`slct` with this selector"),
                 };
-                self.op3(words, run, ty.bits(), [ty, ty, selector], 0)?;
+                self.op3(words, run, ty, [ty, ty, selector], 0)?;
             }
             _ => return Ok(false),
         }
@@ -212,7 +212,7 @@ impl<'a> Decoder<'_, 'a> {
             .get(3)
             .map(|operand| self.source(operand, Type::Pred))
             .transpose()?;
-        let (p, q) = self.target_pair(&operands[0], 1, 1)?;
+        let (p, q) = self.target_pair(&operands[0], Type::Pred, Type::Pred)?;
         if ty == Type::F16x2 || ty == Type::Bf16x2 {
             // The second predicate is that of the upper half.
             for (lane, target) in [(0, Some(p)), (1, q)] {
@@ -281,7 +281,7 @@ impl<'a> Decoder<'_, 'a> {
             .get(3)
             .map(|operand| self.source(operand, Type::Pred))
             .transpose()?;
-        let d = self.target(&operands[0], to.bits())?;
+        let d = self.target(&operands[0], to)?;
         let truth: u64 = match to {
             Type::F32 => 1f32.to_bits().into(),
             Type::F16 | Type::F16x2 => 0x3c00,

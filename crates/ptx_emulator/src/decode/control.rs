@@ -47,17 +47,17 @@ impl<'a> Decoder<'_, 'a> {
             "redux" => self.reduce(words)?,
             "elect" => {
                 let [d, mask] = words.exactly()?;
-                let mask = self.source(mask, Type::B32)?;
-                let (d, p) = self.target_pair(d, 32, 1)?;
+                let mask = self.source(mask, Type::U32)?;
+                let (d, p) = self.target_pair(d, Type::U32, Type::Pred)?;
                 let p = self.predicate_or_nothing(p);
                 self.sync(Sync::Warp(WarpSync::Elect), |inst| {
                     (inst.d, inst.c, inst.e) = (d, p, mask)
                 });
             }
             "activemask" => {
-                let _ = words.ty()?;
+                let ty = words.ty()?;
                 let [d] = words.exactly()?;
-                let d = self.target(d, 32)?;
+                let d = self.target(d, ty)?;
                 self.sync(Sync::Active, |inst| inst.d = d);
             }
             _ => return Ok(false),
@@ -262,7 +262,7 @@ impl<'a> Decoder<'_, 'a> {
             return unsupported_form("predicates as arguments");
         }
         let slot = if result {
-            self.target(operand, ty.bits())?
+            self.target(operand, ty)?
         } else {
             self.source(operand, ty)?
         };
@@ -273,7 +273,7 @@ impl<'a> Decoder<'_, 'a> {
         if words.has("warp") {
             words.ignore(|word| word == "sync");
             let [mask] = words.exactly()?;
-            let mask = self.source(mask, Type::B32)?;
+            let mask = self.source(mask, Type::U32)?;
             self.sync(Sync::Warp(WarpSync::Barrier), |inst| inst.e = mask);
             return Ok(());
         }
@@ -317,7 +317,7 @@ impl<'a> Decoder<'_, 'a> {
             let counted = count.is_some();
             let count = count.map_or(Ok(0), |count| self.source(count, Type::U32))?;
             let predicate = self.source(predicate, Type::Pred)?;
-            let d = self.target(d, ty.bits())?;
+            let d = self.target(d, ty)?;
             let sync = Sync::Barrier(BarrierSync {
                 counted,
                 reduction: Some(reduction),
@@ -372,8 +372,8 @@ impl<'a> Decoder<'_, 'a> {
         let _ = words.ty()?;
         let [d, a, b, c, mask] = words.exactly()?;
         let (a, b) = (self.source(a, Type::B32)?, self.source(b, Type::B32)?);
-        let (c, mask) = (self.source(c, Type::B32)?, self.source(mask, Type::B32)?);
-        let (d, predicate) = self.target_pair(d, 32, 1)?;
+        let (c, mask) = (self.source(c, Type::B32)?, self.source(mask, Type::U32)?);
+        let (d, predicate) = self.target_pair(d, Type::B32, Type::Pred)?;
         let sync = WarpSync::Shuffle {
             mode,
             predicate: predicate.unwrap_or(u32::MAX),
@@ -396,8 +396,8 @@ impl<'a> Decoder<'_, 'a> {
         };
         let ty = words.ty()?;
         let [d, a, mask] = words.exactly()?;
-        let (a, mask) = (self.source(a, Type::Pred)?, self.source(mask, Type::B32)?);
-        let d = self.target(d, ty.bits())?;
+        let (a, mask) = (self.source(a, Type::Pred)?, self.source(mask, Type::U32)?);
+        let d = self.target(d, ty)?;
         self.sync(Sync::Warp(WarpSync::Vote(vote)), |inst| {
             (inst.d, inst.a, inst.e) = (d, a, mask)
         });
@@ -410,8 +410,8 @@ impl<'a> Decoder<'_, 'a> {
         };
         let ty = words.ty()?;
         let [d, a, mask] = words.exactly()?;
-        let (a, mask) = (self.source(a, ty)?, self.source(mask, Type::B32)?);
-        let (d, p) = self.target_pair(d, 32, 1)?;
+        let (a, mask) = (self.source(a, ty)?, self.source(mask, Type::U32)?);
+        let (d, p) = self.target_pair(d, Type::U32, Type::Pred)?;
         let p = self.predicate_or_nothing(p);
         let wide = ty.bits() == 64;
         let sync = if all {
@@ -445,8 +445,9 @@ impl<'a> Decoder<'_, 'a> {
             _ => Redux::MaxUnsigned,
         };
         let [d, a, mask] = words.exactly()?;
-        let (a, mask) = (self.source(a, ty)?, self.source(mask, Type::B32)?);
-        let d = self.target(d, 32)?;
+        let ty = if ty.is_float() { ty } else { Type::U32 };
+        let (a, mask) = (self.source(a, ty)?, self.source(mask, Type::U32)?);
+        let d = self.target(d, ty)?;
         self.sync(Sync::Warp(WarpSync::Reduce(operation)), |inst| {
             (inst.d, inst.a, inst.e) = (d, a, mask)
         });

@@ -224,6 +224,8 @@ impl<'a> Decoder<'_, 'a> {
         if satfinite && to != Type::Tf32 {
             return unsupported_form("`.satfinite`");
         }
+        let exact = |ty| matches!(ty, Type::Bf16 | Type::Bf16x2 | Type::Tf32);
+        self.may_be_wider = !exact(to) && !exact(from);
         match (to, from) {
             (Type::F16x2 | Type::Bf16x2, Type::F32) => {
                 self.convert_pair(words, to, mode, imm)?;
@@ -240,7 +242,7 @@ impl<'a> Decoder<'_, 'a> {
                     }
                     r.set(i.d, result);
                 });
-                self.op1(words, run, 32, Type::F32)?;
+                self.op1(words, run, Type::Tf32, Type::F32)?;
                 self.last_imm(
                     imm & RELU | flag(satfinite, SAT) | mode.unwrap_or(Mode::Away) as i64,
                 );
@@ -262,7 +264,7 @@ impl<'a> Decoder<'_, 'a> {
             Some(run) => run,
             None => supported(general_conversion(to, from), "cvt")?,
         };
-        self.op1(words, run, to.bits(), from)?;
+        self.op1(words, run, to, from)?;
         self.last_imm(imm);
         Ok(true)
     }
@@ -286,7 +288,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             pair::<Brain>()
         };
-        self.op2(words, run, 32, Type::F32, Type::F32)?;
+        self.op2(words, run, to, Type::F32, Type::F32)?;
         self.last_imm(imm | mode.unwrap_or(Mode::Nearest) as i64);
         Ok(())
     }
@@ -338,9 +340,9 @@ impl<'a> Decoder<'_, 'a> {
             | i64::from(from.is_signed()) << 9
             | i64::from(third) << 10;
         if third {
-            return self.op3(words, run, 32, [from, from, Type::B32], flags);
+            return self.op3(words, run, Type::U32, [from, from, Type::B32], flags);
         }
-        self.op2(words, run, 32, from, from)?;
+        self.op2(words, run, Type::U32, from, from)?;
         self.last_imm(flags);
         Ok(())
     }

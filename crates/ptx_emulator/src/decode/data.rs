@@ -36,7 +36,7 @@ impl<'a> Decoder<'_, 'a> {
                         let shared = address >> WINDOW_SHIFT << WINDOW_SHIFT == SHARED_WINDOW;
                         r.set(i.d, shared && c.rank_of(address) == c.block_rank);
                     });
-                    return self.op1(words, run, 1, Type::U64).map(|()| true);
+                    return self.op1(words, run, Type::Pred, Type::U64).map(|()| true);
                 }
                 let window = match space_word(word) {
                     "shared" => SHARED_WINDOW,
@@ -51,11 +51,13 @@ impl<'a> Decoder<'_, 'a> {
                     let window = r.raw(i.a) >> WINDOW_SHIFT << WINDOW_SHIFT;
                     r.set(i.d, window == i.imm as u64);
                 });
-                self.op1(words, run, 1, Type::U64)?;
+                self.op1(words, run, Type::Pred, Type::U64)?;
                 self.last_imm(window as i64);
             }
             "nanosleep" => {
-                let _ = words.ty()?;
+                let ty = words.ty()?;
+                let [time] = words.exactly()?;
+                self.source(time, ty)?;
                 self.emit(pause, |_| {});
             }
             "pmevent" | "griddepcontrol" | "setmaxnreg" | "prefetch" | "prefetchu" | "discard"
@@ -67,7 +69,7 @@ impl<'a> Decoder<'_, 'a> {
                 let Some(d) = words.operands().first() else {
                     return invalid("`createpolicy` without a target");
                 };
-                let (d, zero) = (self.target(d, 64)?, self.constant(0));
+                let (d, zero) = (self.target(d, Type::U64)?, self.constant(0));
                 self.emit(unary(|a: u64| a), |inst| (inst.d, inst.a) = (d, zero));
             }
             _ => return Ok(false),
@@ -93,7 +95,7 @@ impl<'a> Decoder<'_, 'a> {
         let [d, a] = words.exactly()?;
         if vector.is_some() {
             let sources = self.vector_sources(a, ty)?;
-            let targets = self.vector_targets(d, bits)?;
+            let targets = self.vector_targets(d, ty)?;
             if sources.len() != targets.len() {
                 return invalid("`mov` between vectors of different lengths");
             }
@@ -127,7 +129,7 @@ impl<'a> Decoder<'_, 'a> {
                     .iter()
                     .map(|part| self.source(part, element))
                     .collect::<Result<Vec<_>>>()?;
-                let d = self.target(d, bits)?;
+                let d = self.target(d, ty)?;
                 self.pack(d, &sources, element);
                 Ok(())
             }
@@ -138,7 +140,7 @@ impl<'a> Decoder<'_, 'a> {
                 let a = self.source(a, ty)?;
                 let targets = parts
                     .iter()
-                    .map(|part| self.target(part, element.bits()))
+                    .map(|part| self.target(part, element))
                     .collect::<Result<Vec<_>>>()?;
                 for (index, &target) in targets.iter().enumerate() {
                     let run: Handler = general(|i, r, _| {
@@ -157,7 +159,7 @@ impl<'a> Decoder<'_, 'a> {
             }
             _ => {
                 let a = self.source(a, ty)?;
-                let d = self.target(d, bits)?;
+                let d = self.target(d, ty)?;
                 self.copy(d, a, bits);
                 Ok(())
             }
@@ -224,7 +226,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             general(|i, r, _| r.set_raw(i.d, r.raw(i.a).wrapping_add(i.imm as u64)))
         };
-        self.op1(words, run, 64, Type::U64)?;
+        self.op1(words, run, Type::U64, Type::U64)?;
         self.last_imm(window as i64);
         Ok(())
     }

@@ -200,7 +200,7 @@ impl<'a> Decoder<'_, 'a> {
                         for_float!(ty, T => general(|i, r, _| r.set(i.d, sign::<T>(i.imm, r.get(i.a)))))
                     }
                 };
-                self.op1(words, supported(run, words.opcode)?, ty.bits(), ty)?;
+                self.op1(words, supported(run, words.opcode)?, ty, ty)?;
                 self.last_imm(if ftz { FTZ } else { 0 } | i64::from(words.opcode == "abs"));
             }
             "min" | "max" => self.extremum(words)?,
@@ -211,7 +211,7 @@ impl<'a> Decoder<'_, 'a> {
                     Type::F64 => Some(binary(|a: f64, b: f64| b.copysign(a))),
                     _ => None,
                 };
-                self.op2(words, supported(run, "copysign")?, ty.bits(), ty, ty)?;
+                self.op2(words, supported(run, "copysign")?, ty, ty, ty)?;
             }
             "testp" => {
                 let tests = [
@@ -243,7 +243,7 @@ impl<'a> Decoder<'_, 'a> {
                     }),
                     _ => return unsupported_form("`testp` of this type"),
                 };
-                self.op1(words, run, 1, ty)?;
+                self.op1(words, run, Type::Pred, ty)?;
                 self.last_imm(test);
             }
             _ => return Ok(false),
@@ -320,9 +320,9 @@ impl<'a> Decoder<'_, 'a> {
         };
         let run = supported(run, words.opcode)?;
         match operation {
-            SQRT | RCP => self.op1(words, run, ty.bits(), ty)?,
-            FMA => self.op3(words, run, ty.bits(), [ty; 3], 0)?,
-            _ => self.op2(words, run, ty.bits(), ty, ty)?,
+            SQRT | RCP => self.op1(words, run, ty, ty)?,
+            FMA => self.op3(words, run, ty, [ty; 3], 0)?,
+            _ => self.op2(words, run, ty, ty, ty)?,
         }
         let flag = |set: bool, flag: i64| if set { flag } else { 0 };
         let flags = flag(ftz, FTZ) | flag(sat, SAT) | flag(relu, RELU);
@@ -346,7 +346,7 @@ impl<'a> Decoder<'_, 'a> {
             "ex2" => function!(ty, ftz, f64::exp2),
             _ => function!(ty, ftz, f64::tanh),
         };
-        self.op1(words, supported(run, words.opcode)?, ty.bits(), ty)
+        self.op1(words, supported(run, words.opcode)?, ty, ty)
     }
 
     fn extremum(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
@@ -380,7 +380,7 @@ impl<'a> Decoder<'_, 'a> {
                 self.source(c, ty)?,
             );
             let between = self.temporary();
-            let d = self.target(d, ty.bits())?;
+            let d = self.target(d, ty)?;
             self.emit(run, |inst| {
                 (inst.d, inst.a, inst.b, inst.imm) = (between, a, b, imm)
             });
@@ -389,7 +389,7 @@ impl<'a> Decoder<'_, 'a> {
             });
             return Ok(());
         }
-        self.op2(words, run, ty.bits(), ty, ty)?;
+        self.op2(words, run, ty, ty, ty)?;
         self.last_imm(imm);
         Ok(())
     }

@@ -92,12 +92,12 @@ impl<'a> Decoder<'_, 'a> {
         &mut self,
         words: &Modifiers<'_, 'a>,
         run: Handler,
-        bits: u32,
+        to: Type,
         a: Type,
     ) -> Result<()> {
         let [d, x] = words.exactly()?;
         let x = self.source(x, a)?;
-        let d = self.target(d, bits)?;
+        let d = self.target(d, to)?;
         self.emit(run, |inst| (inst.d, inst.a) = (d, x));
         Ok(())
     }
@@ -107,13 +107,13 @@ impl<'a> Decoder<'_, 'a> {
         &mut self,
         words: &Modifiers<'_, 'a>,
         run: Handler,
-        bits: u32,
+        to: Type,
         a: Type,
         b: Type,
     ) -> Result<()> {
         let [d, x, y] = words.exactly()?;
         let (x, y) = (self.source(x, a)?, self.source(y, b)?);
-        let d = self.target(d, bits)?;
+        let d = self.target(d, to)?;
         self.emit(run, |inst| (inst.d, inst.a, inst.b) = (d, x, y));
         Ok(())
     }
@@ -123,7 +123,7 @@ impl<'a> Decoder<'_, 'a> {
         &mut self,
         words: &Modifiers<'_, 'a>,
         run: Handler,
-        bits: u32,
+        to: Type,
         types: [Type; 3],
         imm: i64,
     ) -> Result<()> {
@@ -133,7 +133,7 @@ impl<'a> Decoder<'_, 'a> {
             self.source(y, types[1])?,
             self.source(z, types[2])?,
         );
-        let d = self.target(d, bits)?;
+        let d = self.target(d, to)?;
         self.emit(run, |inst| {
             (inst.d, inst.a, inst.b, inst.c) = (d, x, y, z);
             inst.imm = imm;
@@ -167,8 +167,8 @@ impl<'a> Decoder<'_, 'a> {
         };
         let carry = self.carry_slot();
         match operation {
-            CARRY_ADD | CARRY_SUB => self.op2(words, run, ty.bits(), ty, ty)?,
-            _ => self.op3(words, run, ty.bits(), [ty; 3], 0)?,
+            CARRY_ADD | CARRY_SUB => self.op2(words, run, ty, ty, ty)?,
+            _ => self.op3(words, run, ty, [ty; 3], 0)?,
         }
         let inst: Option<&mut Inst> = self.function.code.last_mut();
         if let Some(inst) = inst {
@@ -203,7 +203,7 @@ impl<'a> Decoder<'_, 'a> {
             "sad" => {
                 let ty = words.ty()?;
                 let run = for_integer!(ty, T => ternary(|a: T, b: T, c: T| c.wrapping_add(a.abs_diff(b) as T)));
-                self.op3(words, supported(run, "sad")?, ty.bits(), [ty; 3], 0)?;
+                self.op3(words, supported(run, "sad")?, ty, [ty; 3], 0)?;
             }
             "abs" | "neg" => {
                 let ty = words.ty()?;
@@ -215,7 +215,7 @@ impl<'a> Decoder<'_, 'a> {
                     Type::S64 => Some(unary(i64::wrapping_abs)),
                     _ => None,
                 };
-                self.op1(words, supported(run, words.opcode)?, ty.bits(), ty)?;
+                self.op1(words, supported(run, words.opcode)?, ty, ty)?;
             }
             "and" | "or" | "xor" | "not" | "cnot" => self.logic(words)?,
             "lop3" => self.logic3(words)?,
@@ -236,13 +236,13 @@ impl<'a> Decoder<'_, 'a> {
                         integer::dot_product(r.get(i.a), r.get(i.b), r.get(i.c), i.imm),
                     )
                 });
-                self.op3(words, run, 32, [Type::B32; 3], modes)?;
+                self.op3(words, run, Type::U32, [Type::U32; 3], modes)?;
             }
             "szext" | "bmsk" => self.masks(words)?,
             "fns" => {
                 let _ = words.ty()?;
                 let run = ternary(integer::find_nth_set);
-                self.op3(words, run, 32, [Type::B32, Type::B32, Type::S32], 0)?;
+                self.op3(words, run, Type::B32, [Type::B32; 3], 0)?;
             }
             _ => return Ok(false),
         }
@@ -292,7 +292,7 @@ impl<'a> Decoder<'_, 'a> {
             ("min", _) => for_integer!(ty, T => binary(|a: T, b: T| a.min(b))),
             _ => for_integer!(ty, T => binary(|a: T, b: T| a.max(b))),
         };
-        self.op2(words, supported(run, words.opcode)?, ty.bits(), ty, ty)
+        self.op2(words, supported(run, words.opcode)?, ty, ty, ty)
     }
 
     fn multiply(&mut self, words: &mut Modifiers<'_, 'a>) -> Result<()> {
@@ -341,8 +341,7 @@ impl<'a> Decoder<'_, 'a> {
             _ => wide! { U16 u16, u32; S16 i16, i32; U32 u32, u64; S32 i32, i64; },
         };
         let run = supported(run, words.opcode)?;
-        let bits = if part == 2 { ty.bits() * 2 } else { ty.bits() };
-        let sum = match (part, ty) {
+        let to = match (part, ty) {
             (2, Type::U16) => Type::U32,
             (2, Type::S16) => Type::S32,
             (2, Type::U32) => Type::U64,
@@ -350,9 +349,9 @@ impl<'a> Decoder<'_, 'a> {
             _ => ty,
         };
         if add {
-            self.op3(words, run, bits, [ty, ty, sum], 0)
+            self.op3(words, run, to, [ty, ty, to], 0)
         } else {
-            self.op2(words, run, bits, ty, ty)
+            self.op2(words, run, to, ty, ty)
         }
     }
 
@@ -390,9 +389,9 @@ impl<'a> Decoder<'_, 'a> {
         });
         let mode = i64::from(high) | i64::from(signed) << 1 | i64::from(saturate) << 3;
         if words.opcode == "mad24" {
-            return self.op3(words, run, 32, [ty; 3], mode | 4);
+            return self.op3(words, run, Type::U32, [ty; 3], mode | 4);
         }
-        self.op2(words, run, 32, ty, ty)?;
+        self.op2(words, run, Type::U32, ty, ty)?;
         if let Some(inst) = self.function.code.last_mut() {
             inst.imm = mode;
         }
@@ -407,7 +406,7 @@ impl<'a> Decoder<'_, 'a> {
         } else {
             for_integer!(ty, T => binary(|a: T, b: T| if b == 0 { !0 } else { a.wrapping_rem(b) }))
         };
-        self.op2(words, supported(run, words.opcode)?, ty.bits(), ty, ty)
+        self.op2(words, supported(run, words.opcode)?, ty, ty, ty)
     }
 }
 

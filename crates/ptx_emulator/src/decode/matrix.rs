@@ -37,7 +37,7 @@ impl<'a> Decoder<'_, 'a> {
                 let _ = words.ty()?;
                 let [d, a] = words.exactly()?;
                 let a = self.source(a, Type::B32)?;
-                let d = self.target(d, 32)?;
+                let d = self.target(d, Type::B32)?;
                 self.matrix_sync(Matrix::Transpose, |inst| (inst.d, inst.a) = (d, a));
             }
             _ => return Ok(false),
@@ -76,9 +76,9 @@ impl<'a> Decoder<'_, 'a> {
     fn fragment(&mut self, operand: &Operand<'a>, ty: Type, target: bool) -> Result<Vec<u32>> {
         let single = !matches!(operand, Operand::Vector(_)) && !self.is_vector_register(operand);
         match (single, target) {
-            (true, true) => Ok(vec![self.target(operand, ty.bits())?]),
+            (true, true) => Ok(vec![self.target(operand, ty)?]),
             (true, false) => Ok(vec![self.source(operand, ty)?]),
-            (false, true) => self.vector_targets(operand, ty.bits()),
+            (false, true) => self.vector_targets(operand, ty),
             (false, false) => self.vector_sources(operand, ty),
         }
     }
@@ -144,14 +144,20 @@ impl<'a> Decoder<'_, 'a> {
         let [d, a, b, c, rest @ ..] = words.operands() else {
             return invalid(format!("`{}` with these operands", words.opcode));
         };
-        let register = |ty: Element| match ty {
+        let sum = |ty: Element| match ty {
             Element::F64 => Type::F64,
+            Element::F32 => Type::F32,
+            Element::S32 => Type::S32,
             _ => Type::B32,
         };
-        let mut a = self.fragment(a, register(types[1]), false)?;
-        let b = self.fragment(b, register(types[2]), false)?;
-        let c = self.fragment(c, register(types[3]), false)?;
-        let d = self.fragment(d, register(types[0]), true)?;
+        let factor = |ty: Element| match ty {
+            Element::F64 => Type::B64,
+            _ => Type::B32,
+        };
+        let mut a = self.fragment(a, factor(types[1]), false)?;
+        let b = self.fragment(b, factor(types[2]), false)?;
+        let c = self.fragment(c, sum(types[3]), false)?;
+        let d = self.fragment(d, sum(types[0]), true)?;
         let product = Product {
             m,
             n,
@@ -307,7 +313,7 @@ impl<'a> Decoder<'_, 'a> {
         };
         let address = self.matrix_address(memory, space)?;
         let ty = if element == Element::F64 {
-            Type::F64
+            Type::B64
         } else {
             Type::B32
         };

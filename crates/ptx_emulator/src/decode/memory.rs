@@ -128,7 +128,7 @@ impl<'a> Decoder<'_, 'a> {
                     return invalid(format!("`alloca` with an alignment of {align}"));
                 }
                 let size = self.source(size, Type::U64)?;
-                let d = self.target(d, 64)?;
+                let d = self.target(d, Type::U64)?;
                 self.emit(allocate, |inst| {
                     (inst.d, inst.a, inst.imm) = (d, size, align as i64)
                 });
@@ -136,7 +136,7 @@ impl<'a> Decoder<'_, 'a> {
             "stacksave" => {
                 let _ = words.ty()?;
                 let [d] = words.exactly()?;
-                let d = self.target(d, 64)?;
+                let d = self.target(d, Type::U64)?;
                 self.emit(save_stack, |inst| inst.d = d);
             }
             "stackrestore" => {
@@ -234,8 +234,8 @@ impl<'a> Decoder<'_, 'a> {
         };
         let address = self.access_address(address, space)?;
         let mut targets = match vector {
-            Some(_) => self.vector_targets(target, ty.bits())?,
-            None => vec![self.target(target, ty.bits())?],
+            Some(_) => self.vector_targets(target, ty)?,
+            None => vec![self.target(target, ty)?],
         };
         if vector.is_some_and(|length| length as usize != targets.len()) {
             return invalid("a vector of the wrong length");

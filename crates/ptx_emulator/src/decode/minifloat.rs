@@ -131,20 +131,20 @@ impl<'a> Decoder<'_, 'a> {
         let Some(from) = words.next() else {
             return invalid("`cvt` without types");
         };
+        self.may_be_wider = false;
         let format = words_number(name);
         let mut imm = format | if relu { RELU } else { 0 } | if up { UP } else { 0 };
-        let bits = if format == 4 { 8 } else { 16 };
+        let packed = if format == 4 { Type::B8 } else { Type::E4m3x2 };
         match (to == name, from) {
             (true, "f32") => {
-                self.op2(words, narrow(), bits, Type::F32, Type::F32)?;
+                self.op2(words, narrow(), packed, Type::F32, Type::F32)?;
             }
             (true, "f16x2" | "bf16x2") => {
                 imm |= FROM_PAIR;
-                self.op1(words, narrow(), bits, Type::B32)?;
+                self.op1(words, narrow(), packed, Type::B32)?;
             }
             (false, _) if matches!(to, "f16x2" | "bf16x2") => {
-                let ty = if bits == 8 { Type::B8 } else { Type::B16 };
-                self.op1(words, widen(), 32, ty)?;
+                self.op1(words, widen(), Type::F16x2, packed)?;
             }
             _ => return unsupported_form(format!("`cvt.{to}.{from}`")),
         }

@@ -117,6 +117,8 @@ struct Decoder<'d, 'a> {
     line: u32,
     location: u32,
     memory_instructions: u32,
+    /// Whether registers may be wider than the types of the current instruction.
+    may_be_wider: bool,
 }
 
 /// Decodes a function's body.
@@ -140,6 +142,7 @@ pub(crate) fn function<'a>(
         line: source.line,
         location: 0,
         memory_instructions: 0,
+        may_be_wider: false,
     };
     if source.entry {
         decoder.kernel_params(source)?;
@@ -337,6 +340,7 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     fn operation(&mut self, instruction: &Instruction<'a>) -> Result<()> {
+        self.may_be_wider = matches!(instruction.opcode, "ld" | "ldu" | "st" | "cvt");
         let mut words = Modifiers::new(instruction);
         let known = self.integer(&mut words)?
             || self.float(&mut words)?

@@ -29,6 +29,27 @@ pub(super) enum Direct {
     KernelParam { offset: i64, left: i64 },
 }
 
+/// Returns whether a register can be an operand of an instruction's type (PTX ISA, "Operand Type
+/// Checking"): the sizes are the same, or the register is wider where that is allowed; untyped bits
+/// fit all types, integers fit integers regardless of the sign, and floats only the same type.
+/// ptxas takes registers of type `.f16x2` for integers, too.
+fn fits(register: Type, ty: Type, may_be_wider: bool) -> bool {
+    use Type::*;
+    let untyped = |ty| matches!(ty, B8 | B16 | B32 | B64 | B128);
+    let integer = |ty: Type| !ty.is_float() && !matches!(ty, Pred);
+    let same_class = match ty {
+        Pred => register == Pred,
+        // No registers have these types.
+        Bf16 | Bf16x2 | Tf32 | F32x2 | E4m3x2 => untyped(register),
+        _ if untyped(ty) => register != Pred,
+        _ if ty.is_float() => untyped(register) || register == ty,
+        _ => integer(register) || register == F16x2,
+    };
+    let (has, wanted) = (register.bits(), ty.bits());
+    let wider = may_be_wider && wanted < has && has <= 64;
+    same_class && (has == wanted || wider)
+}
+
 impl<'a> Decoder<'_, 'a> {
     /// Returns the meaning of a name in the function.
     pub(super) fn local(&self, name: &str) -> Option<Local> {
@@ -103,37 +124,32 @@ impl<'a> Decoder<'_, 'a> {
         }
     }
 
-    fn check_width(register: Register, name: &str, bits: u32) -> Result<()> {
+    /// Checks a register's type against the type that an instruction has for an operand.
+    fn check_type(&self, register: Register, name: &str, ty: Type) -> Result<()> {
         if register.vector.is_some() {
             return invalid(format!(
                 "the vector register `{name}` where a scalar is expected"
             ));
         }
-        if (register.ty == Type::Pred) != (bits == 1) {
-            return invalid(format!(
-                "the register `{name}` of type `.{}` does not fit here",
-                register.ty.name()
-            ));
+        match fits(register.ty, ty, self.may_be_wider) {
+            true => Ok(()),
+            false => invalid(format!(
+                "the register `{name}` of type `.{}` where `.{}` is expected",
+                register.ty.name(),
+                ty.name()
+            )),
         }
-        if register.ty.bits() < bits || (bits == 128) != (register.ty.bits() == 128) {
-            let has = register.ty.bits();
-            return invalid(format!(
-                "the register `{name}` has {has} bits, but {bits} are expected"
-            ));
-        }
-        Ok(())
     }
 
-    /// Returns the slot of a destination register of at least `bits` bits; `_` is a slot that is
-    /// never read.
-    pub(super) fn target(&mut self, operand: &Operand<'a>, bits: u32) -> Result<u32> {
+    /// Returns the slot of a destination register; `_` is a slot that is never read.
+    pub(super) fn target(&mut self, operand: &Operand<'a>, ty: Type) -> Result<u32> {
         let (name, register) = match operand {
             Operand::Name("_") => return Ok(self.temporary()),
             Operand::Name(name) => (name, self.declared(name)?),
             Operand::Part(name, element) => (name, self.element(name, element)?),
             _ => return invalid("a destination that is not a register"),
         };
-        Self::check_width(register, name, bits)?;
+        self.check_type(register, name, ty)?;
         Ok(register.slot)
     }
 
@@ -153,7 +169,7 @@ impl<'a> Decoder<'_, 'a> {
             Operand::Name(name) => self.source_name(name, 0, ty),
             Operand::Part(name, element) => {
                 let register = self.element(name, element)?;
-                Self::check_width(register, name, ty.bits())?;
+                self.check_type(register, name, ty)?;
                 Ok(register.slot)
             }
             Operand::NameOffset(name, offset) => self.source_name(name, *offset, ty),
@@ -205,7 +221,7 @@ impl<'a> Decoder<'_, 'a> {
                     "a sum with the register `{name}` outside of an address"
                 ));
             }
-            Self::check_width(register, name, ty.bits())?;
+            self.check_type(register, name, ty)?;
             return Ok(register.slot);
         }
         if let Some((handler, bits)) = special::handler(name) {
@@ -294,9 +310,9 @@ impl<'a> Decoder<'_, 'a> {
             Base::Name(name) => *name,
         };
         if let Some(register) = self.register(name) {
-            let slot = match register.ty.bits() {
-                64 => register.slot,
-                32 => {
+            let slot = match register.ty {
+                Type::B64 | Type::U64 | Type::S64 => register.slot,
+                Type::B32 | Type::U32 | Type::S32 => {
                     // The bits above a register's own width are unspecified.
                     let slot = self.temporary();
                     self.emit(unary(|a: u32| u64::from(a)), |inst| {
@@ -347,11 +363,11 @@ impl<'a> Decoder<'_, 'a> {
     }
 
     /// Returns the elements of a vector operand: those in braces, or those of a vector register.
-    pub(super) fn vector_targets(&mut self, operand: &Operand<'a>, bits: u32) -> Result<Vec<u32>> {
+    pub(super) fn vector_targets(&mut self, operand: &Operand<'a>, ty: Type) -> Result<Vec<u32>> {
         match operand {
             Operand::Vector(parts) => {
                 self.check_elements(parts)?;
-                parts.iter().map(|part| self.target(part, bits)).collect()
+                parts.iter().map(|part| self.target(part, ty)).collect()
             }
             Operand::Name(name) => self.vector_register(name),
             _ => invalid("an operand that is not a vector"),
@@ -402,8 +418,8 @@ impl<'a> Decoder<'_, 'a> {
     pub(super) fn target_pair(
         &mut self,
         operand: &Operand<'a>,
-        first: u32,
-        second: u32,
+        first: Type,
+        second: Type,
     ) -> Result<(u32, Option<u32>)> {
         match operand {
             Operand::Pair(pair) => Ok((

@@ -59,7 +59,7 @@ impl<'a> Decoder<'_, 'a> {
                     }
                     _ => return invalid(format!("`{}` with these operands", words.opcode)),
                 };
-                let d = self.target(d, 32)?;
+                let d = self.target(d, Type::U32)?;
                 let query = TextureAccess {
                     kind: Kind::Query(property),
                     shape: Shape::default(),
@@ -74,7 +74,7 @@ impl<'a> Decoder<'_, 'a> {
                 if !words.has("v4") {
                     return unsupported_form("this form of `tex`");
                 }
-                let (_, coordinates) = (words.ty()?, words.ty()?);
+                let (ty, coordinates) = (words.ty()?, words.ty()?);
                 let [d, place, rest @ ..] = words.operands() else {
                     return invalid("`tex` with these operands");
                 };
@@ -93,7 +93,7 @@ impl<'a> Decoder<'_, 'a> {
                     }
                     _ => return unsupported_form("`tex` with these operands"),
                 }
-                let targets = self.vector_targets(d, 32)?;
+                let targets = self.vector_targets(d, ty)?;
                 if targets.len() != 4 {
                     return invalid("a vector of the wrong length");
                 }
@@ -107,10 +107,10 @@ impl<'a> Decoder<'_, 'a> {
                 };
                 let shape = self.geometry(words)?;
                 words.ignore(|word| word == "v4");
-                let _ = (words.ty()?, words.ty()?);
+                let (ty, _) = (words.ty()?, words.ty()?);
                 let [d, place] = words.exactly()?;
                 let slots = self.place(place, shape, Type::F32)?;
-                let targets = self.vector_targets(d, 32)?;
+                let targets = self.vector_targets(d, ty)?;
                 if targets.len() != 4 {
                     return invalid("a vector of the wrong length");
                 }
@@ -154,8 +154,8 @@ impl<'a> Decoder<'_, 'a> {
         let mut targets = Vec::new();
         if load {
             targets = match count {
-                Some(_) => self.vector_targets(values, ty.bits())?,
-                None => vec![self.target(values, ty.bits())?],
+                Some(_) => self.vector_targets(values, ty)?,
+                None => vec![self.target(values, ty)?],
             };
         } else {
             slots.extend(match count {

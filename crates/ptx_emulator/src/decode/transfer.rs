@@ -229,7 +229,7 @@ impl<'a> Decoder<'_, 'a> {
         if words.opcode == "getctarank" {
             let [d, address] = words.exactly()?;
             let address = self.source(address, ty)?;
-            let d = self.target(d, 32)?;
+            let d = self.target(d, Type::U32)?;
             self.emit(general(rank_of_address), |inst| {
                 (inst.d, inst.a) = (d, address)
             });
@@ -237,7 +237,7 @@ impl<'a> Decoder<'_, 'a> {
         }
         let [d, address, block] = words.exactly()?;
         let (address, block) = (self.source(address, ty)?, self.source(block, Type::U32)?);
-        let d = self.target(d, ty.bits())?;
+        let d = self.target(d, ty)?;
         self.emit(map_address, |inst| {
             (inst.d, inst.a, inst.b) = (d, address, block)
         });
@@ -299,7 +299,7 @@ impl<'a> Decoder<'_, 'a> {
         if what == "pending_count" {
             let [d, state] = words.exactly()?;
             let state = self.source(state, Type::B64)?;
-            let d = self.target(d, 32)?;
+            let d = self.target(d, Type::U32)?;
             self.emit(unary(barrier::pending), |inst| {
                 (inst.d, inst.a) = (d, state)
             });
@@ -341,7 +341,7 @@ impl<'a> Decoder<'_, 'a> {
                 };
                 let (address, rest) = rest;
                 let address = self.matrix_address(address, space)?;
-                let d = d.map_or(Ok(nobody), |d| self.target(d, 64))?;
+                let d = d.map_or(Ok(nobody), |d| self.target(d, Type::U64))?;
                 let number = match rest {
                     [] => None,
                     [number] => Some(self.source(number, Type::U32)?),
@@ -362,9 +362,9 @@ impl<'a> Decoder<'_, 'a> {
             }
             ("test_wait" | "try_wait", [d, address, state, ..]) => {
                 let address = self.matrix_address(address, space)?;
-                let ty = if parity { Type::B32 } else { Type::B64 };
+                let ty = if parity { Type::U32 } else { Type::U64 };
                 let state = self.source(state, ty)?;
-                let d = self.target(d, 1)?;
+                let d = self.target(d, Type::Pred)?;
                 let run = if parity {
                     barrier::wait::<true>()
                 } else {

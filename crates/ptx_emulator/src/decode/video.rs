@@ -217,7 +217,7 @@ impl<'a> Decoder<'_, 'a> {
             Some(c) => self.source(c, Type::U32)?,
             None => self.constant(0),
         };
-        let d = self.target(d, 32)?;
+        let d = self.target(d, Type::U32)?;
         let run = general(|i, r, _| {
             let result = Video::unpack(i.imm).run(r.get(i.a), r.get(i.b), r.get(i.c));
             r.set(i.d, result);
