@@ -1091,6 +1091,49 @@ fn strides_that_may_wrap_around_keep_their_loop() {
 }
 
 #[test]
+fn steps_at_the_end_of_large_bodies_leave_no_loop() {
+    // The counter's copy of the step stands at the start of an iteration, and the step at its end.
+    let branch = format!("setp.eq.s64 %p7, %rd2, 5; @%p7 bra $over; {NEIGHBORS} $over:");
+    let repeats = |copy_in_body: bool| {
+        let (at_start, in_body) = match copy_in_body {
+            // Only some iterations copy it.
+            true => ("", "@%p7 bra $over; mov.u64 %rd5, %rd18;"),
+            false => ("mov.u64 %rd5, %rd18;", "@%p7 bra $over;"),
+        };
+        let changes = [
+            (
+                "mul.wide.u32 %rd5, %r1, 256;",
+                "mul.wide.u32 %rd17, %r1, 256;",
+            ),
+            ("or.b64 %rd5, %rd5, %rd6;", "or.b64 %rd18, %rd17, %rd6;"),
+            (
+                "setp.ge.u64 %p1, %rd5, %rd4;",
+                "setp.ge.u64 %p1, %rd18, %rd4;",
+            ),
+            ("add.s64 %rd8, %rd5, %rd7;", at_start),
+            ("@%p7 bra $over;", in_body),
+            (
+                "setp.lt.u64 %p2, %rd8, %rd4;",
+                "add.s64 %rd18, %rd5, %rd7; setp.lt.u64 %p2, %rd18, %rd4;",
+            ),
+            ("mov.u64 %rd5, %rd8;", ""),
+        ];
+        let body = (changes.iter()).fold(grid_stride(&branch), |body, (from, to)| {
+            replaced(&body, from, to)
+        });
+        let (_, copy) = specialized(&optimized(&(body + &panics_of_neighbors())));
+        let mut branches = copy.match_indices("bra");
+        branches.any(|(at, _)| {
+            let (_, label) = copy[at..].split_once(' ').unwrap();
+            let label = label.split(';').next().unwrap();
+            copy[..at].contains(&format!("{label}:"))
+        })
+    };
+    assert!(!repeats(false));
+    assert!(repeats(true));
+}
+
+#[test]
 fn operands_of_barriers_are_computed() {
     // The first operand of this instruction is no result.
     let body = format!(

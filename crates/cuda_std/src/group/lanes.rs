@@ -274,6 +274,8 @@ pub trait Lanes: Group + Copy {
 pub(super) struct Present {
     lanes: u32,
     lane: u32,
+    /// Whether the group is a segment of a warp all of whose lanes execute this together.
+    with_whole_warp: bool,
     /// The size of the segment that contains the group.
     segment: u32,
 }
@@ -299,9 +301,15 @@ pub(super) fn distances(mut step: impl FnMut(u32)) {
 impl Present {
     #[inline(always)]
     pub(super) fn of<G: Lanes>(group: &G) -> Present {
+        let with_whole_warp = G::SEGMENT < 32 && warp::active_mask() == FULL;
+        let lanes = match with_whole_warp {
+            true => group.mask(),
+            false => warp::ballot(group.mask(), true),
+        };
         Present {
-            lanes: warp::ballot(group.mask(), true),
+            lanes,
             lane: thread::lane_id(),
+            with_whole_warp,
             segment: G::SEGMENT,
         }
     }
@@ -318,26 +326,46 @@ impl Present {
         self.lanes & special::lanemask_gt() == 0
     }
 
-    /// Returns the mask of the lanes, shifted to the start of the segment.
+    /// Returns whether the segment is whole and all 32 lanes of the warp are here. Then the mask of a
+    /// shuffle can be a constant. ptxas 13.0 first compares other masks among the lanes, and repeats
+    /// the shuffles for lanes that run apart: 15 instructions for each.
     #[inline(always)]
-    fn in_segment(self) -> u32 {
-        self.lanes >> (self.lane & !(self.segment - 1))
+    fn is_whole(self) -> bool {
+        self.with_whole_warp || (self.segment == 32 && self.lanes == FULL)
     }
 
-    /// Returns whether these are all 32 lanes of a warp. Then the mask of a shuffle can be a
-    /// constant; ptxas 13.0 compiles a shuffle with another mask to 15 instructions.
+    /// Calls `step` with the distances of the steps of a reduction or scan of a segment.
     #[inline(always)]
-    fn is_full_warp(self) -> bool {
-        self.segment == 32 && self.lanes == u32::MAX
+    fn distances(self, mut step: impl FnMut(u32)) {
+        distances(|distance| {
+            if distance < self.segment {
+                step(distance);
+            }
+        });
+    }
+
+    /// Returns the value of the lane that is lower by `distance` in a whole segment, and whether it
+    /// exists.
+    #[inline(always)]
+    fn previous<T: AnyBits + Copy>(self, value: T, distance: u32) -> (T, bool) {
+        // The shuffle's predicate saves the comparison of the lane with the distance.
+        match self.segment {
+            1 => (value, false),
+            2 => warp::shuffle_up_checked::<2, T>(FULL, value, distance),
+            4 => warp::shuffle_up_checked::<4, T>(FULL, value, distance),
+            8 => warp::shuffle_up_checked::<8, T>(FULL, value, distance),
+            16 => warp::shuffle_up_checked::<16, T>(FULL, value, distance),
+            _ => warp::shuffle_up_checked::<32, T>(FULL, value, distance),
+        }
     }
 
     /// Combines the values of all lanes, and returns the result in every lane.
     #[inline(always)]
     pub(super) fn reduce<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
-        if self.is_full_warp() {
-            distances(|distance| {
-                let other = warp::shuffle_xor(u32::MAX, value, distance);
+        if self.is_whole() {
+            self.distances(|distance| {
+                let other = warp::shuffle_xor(FULL, value, distance);
                 let (low, high) = match self.lane & distance {
                     0 => (value, other),
                     _ => (other, value),
@@ -349,18 +377,6 @@ impl Present {
         let mut distance = 1;
         // After each step, all lanes of an aligned segment of `2 * distance` lanes have the value
         // of that segment.
-        if self.segment < 32 && self.in_segment() == lowest(self.segment) {
-            while distance < self.segment {
-                let other = warp::shuffle_xor(self.lanes, value, distance);
-                let (low, high) = match self.lane & distance {
-                    0 => (value, other),
-                    _ => (other, value),
-                };
-                value = f(low, high);
-                distance *= 2;
-            }
-            return value;
-        }
         while distance < self.segment {
             let start = (self.lane ^ distance) & !(distance - 1);
             let others = self.lanes & lowest(distance) << start;
@@ -385,10 +401,9 @@ impl Present {
     #[inline(always)]
     pub(super) fn inclusive_scan<T: AnyBits + Copy>(self, value: T, f: &impl Fn(T, T) -> T) -> T {
         let mut value = value;
-        if self.is_full_warp() {
-            distances(|distance| {
-                // The shuffle's predicate saves the comparison of the lane with the distance.
-                let (other, exists) = warp::shuffle_up_checked::<32, T>(FULL, value, distance);
+        if self.is_whole() {
+            self.distances(|distance| {
+                let (other, exists) = self.previous(value, distance);
                 if exists {
                     value = f(other, value);
                 }
@@ -396,25 +411,6 @@ impl Present {
             return value;
         }
         let mut distance = 1;
-        let present = self.in_segment();
-        // The lanes are the first ones of the segment, without a gap.
-        if self.segment < 32 && present & present.wrapping_add(1) == 0 {
-            let rank = self.lane & (self.segment - 1);
-            while distance < self.segment {
-                let takes = rank >= distance;
-                let from = if takes {
-                    self.lane - distance
-                } else {
-                    self.lane
-                };
-                let other = warp::shuffle(self.lanes, value, from);
-                if takes {
-                    value = f(other, value);
-                }
-                distance *= 2;
-            }
-            return value;
-        }
         // After each step, the lanes of an aligned segment of `2 * distance` lanes have the
         // combined values up to their own within that segment.
         while distance < self.segment {
@@ -437,8 +433,8 @@ impl Present {
     /// Returns the value of the previous lane, or `None` in the first.
     #[inline(always)]
     pub(super) fn before<T: AnyBits + Copy>(self, value: T) -> Option<T> {
-        if self.is_full_warp() {
-            let (before, exists) = warp::shuffle_up_checked::<32, T>(FULL, value, 1);
+        if self.is_whole() {
+            let (before, exists) = self.previous(value, 1);
             return exists.then_some(before);
         }
         let below = self.lanes & special::lanemask_lt();

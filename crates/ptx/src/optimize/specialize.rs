@@ -1363,7 +1363,8 @@ pub(super) fn strided<'a>(
     };
     // Whether the register has the counter's value at the start of the iteration.
     let copies = |copy: &str| match each.definition(graph, copy) {
-        Some((it, block, place)) => is_copy(it) && block == adds_in && place < adds_at,
+        Some((it, block, place)) if block == adds_in => is_copy(it) && place < adds_at,
+        Some((it, block, _)) => is_copy(it) && block == each.header,
         None => false,
     };
     let moved_at_end = |counter: &str| match each.written.get(counter) {
