@@ -45,6 +45,7 @@ pub mod learning;
 pub mod limits;
 pub mod medley;
 pub mod miscellany;
+pub mod mixture;
 pub mod neighbors;
 pub mod networks;
 pub mod particles;

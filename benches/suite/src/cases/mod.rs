@@ -31,6 +31,7 @@ mod layers;
 mod learning;
 mod medley;
 mod miscellany;
+mod mixture;
 mod neighbors;
 mod networks;
 mod particles;
@@ -513,4 +514,41 @@ pub const ALL: &[(&str, Make)] = &[
     ("timestamps", medley::timestamps),
     ("biweight", medley::biweight),
     ("circle_fit", medley::circle_fit),
+    ("cron_next", mixture::cron_next),
+    ("png_filter", mixture::png_filter),
+    ("stick_breaking", mixture::stick_breaking),
+    ("winograd_f16", mixture::winograd_f16),
+    ("svg_bounds", mixture::svg_bounds),
+    ("hilbert3d", mixture::hilbert3d),
+    ("surface_nets3d", mixture::surface_nets3d),
+    ("cds_bootstrap", mixture::cds_bootstrap),
+    ("chess_mobility", mixture::chess_mobility),
+    ("hyperloglog", mixture::hyperloglog),
+    ("systematic_resample", mixture::systematic_resample),
+    ("ciede_nearest", mixture::ciede_nearest),
+    ("homography", mixture::homography),
+    ("kuhn_matching", mixture::kuhn_matching),
+    ("tryptic_digest", mixture::tryptic_digest),
+    ("ring_stats", mixture::ring_stats),
+    ("cusum_alarm", mixture::cusum_alarm),
+    ("sqrt_period", mixture::sqrt_period),
+    ("logistic_grad", mixture::logistic_grad),
+    ("ctc_alpha", mixture::ctc_alpha),
+    ("crossing_segments", mixture::crossing_segments),
+    ("star_centroids", mixture::star_centroids),
+    ("lomb_scargle", mixture::lomb_scargle),
+    ("lz_match", mixture::lz_match),
+    ("pagerank_pull", mixture::pagerank_pull),
+    ("fuzzy_control", mixture::fuzzy_control),
+    ("dwell_times", mixture::dwell_times),
+    ("g711_mix", mixture::g711_mix),
+    ("hull_areas", mixture::hull_areas),
+    ("critical_path", mixture::critical_path),
+    ("simplex_lp", mixture::simplex_lp),
+    ("motif_scan", mixture::motif_scan),
+    ("flow_sinks", mixture::flow_sinks),
+    ("delay_and_sum", mixture::delay_and_sum),
+    ("selective_scan", mixture::selective_scan),
+    ("itemset_support", mixture::itemset_support),
+    ("daily_interest", mixture::daily_interest),
 ];
