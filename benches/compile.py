@@ -72,12 +72,16 @@ def with_change(text, number):
 def end_of_body(text, at):
     """The end of the first braces that are not inside the parameter list."""
     depth = 0
-    for at in range(at, len(text)):
-        depth += text[at] in "({["
-        if text[at] in ")}]":
+    # Comments, strings and characters may have braces without a counterpart.
+    tokens = re.compile(
+        r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\[^']+|\\'|[^\\'])'|[({\[]|[)}\]]""", re.DOTALL
+    )
+    for token in tokens.finditer(text, at):
+        depth += token.group() in "({["
+        if token.group() in ")}]":
             depth -= 1
-            if depth == 0 and text[at] == "}":
-                return at + 1
+            if depth == 0 and token.group() == "}":
+                return token.end()
     raise ValueError("unbalanced braces")
 
 

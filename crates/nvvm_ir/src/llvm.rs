@@ -56,6 +56,35 @@ impl Exchange {
         Exchange { text, names }
     }
 
+    /// Runs all passes on LLVM's output after it has inlined functions and before it unrolls loops:
+    /// [`Exchange::report_values`] if there are messages, the others, and
+    /// [`Exchange::defer_unrolling`] if `defers` is true.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn before_unrolling(
+        text: &str,
+        messages: Option<&Messages>,
+        defers: bool,
+    ) -> Result<String, ReadError> {
+        let reader = &mut Reader::default();
+        let text = match messages {
+            Some(messages) => &report_values::report_values(text, messages)?,
+            None => text,
+        };
+        let text = merge_locals::merge_locals(text)?;
+        let text = nest_loops::nest_loops(&text, reader)?;
+        let text = split_phases::split_phases(&text, reader)?;
+        let text = test_choices::test_choices(&text, reader)?;
+        let text = unroll_swaps::unroll_swaps(&text, reader)?;
+        let text = reader.unroll_walks(&text)?;
+        let text = reader.keep_nests(&text)?;
+        match defers {
+            true => reader.defer_unrolling(&text),
+            false => Ok(text),
+        }
+    }
+
     /// Merges local variables that a copy connects, in LLVM's output before it unrolls loops.
     ///
     /// # Errors
@@ -69,7 +98,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn nest_loops(text: &str) -> Result<String, ReadError> {
-        nest_loops::nest_loops(text)
+        nest_loops::nest_loops(text, &mut Reader::default())
     }
 
     /// Splits loops that go through phases, as those over `a.iter().chain(b)`, in LLVM's output before it
@@ -78,7 +107,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn split_phases(text: &str) -> Result<String, ReadError> {
-        split_phases::split_phases(text)
+        split_phases::split_phases(text, &mut Reader::default())
     }
 
     /// Replaces tests whether an address that a loop selects is null by tests of the conditions of the
@@ -87,7 +116,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn test_choices(text: &str) -> Result<String, ReadError> {
-        test_choices::test_choices(text)
+        test_choices::test_choices(text, &mut Reader::default())
     }
 
     /// Reports the values of formatted panics instead of their messages, in LLVM's output after it has
@@ -105,7 +134,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn unroll_swaps(text: &str) -> Result<String, ReadError> {
-        unroll_swaps::unroll_swaps(text)
+        unroll_swaps::unroll_swaps(text, &mut Reader::default())
     }
 
     /// Requests LLVM to unroll loops that walk over arrays of a thread, in LLVM's output before it
@@ -114,9 +143,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn unroll_walks(text: &str) -> Result<String, ReadError> {
-        let read = read_module(text)?;
-        let latches = unroll_walks::latches_of_walks(&read);
-        Ok(with_loop_property(text, "unroll.full", &read, &latches))
+        Reader::default().unroll_walks(text)
     }
 
     /// Disables unrolling, in LLVM's output before it unrolls loops, for loops with a constant number of
@@ -125,9 +152,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn keep_nests(text: &str) -> Result<String, ReadError> {
-        let read = read_module(text)?;
-        let latches = nests::latches_of_nests(&read);
-        Ok(with_loop_property(text, "unroll.disable", &read, &latches))
+        Reader::default().keep_nests(text)
     }
 
     /// Returns whether [`Exchange::defer_unrolling`] changes the text of a module if a loop calls one
@@ -145,9 +170,7 @@ impl Exchange {
     /// # Errors
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn defer_unrolling(text: &str) -> Result<String, ReadError> {
-        let read = read_module(text)?;
-        let latches = passes::latches_of_calling_loops(&read);
-        Ok(with_loop_property(text, "unroll.disable", &read, &latches))
+        Reader::default().defer_unrolling(text)
     }
 
     /// Reads LLVM's output. Information that was hidden from LLVM is restored from `module`.
@@ -187,6 +210,40 @@ impl Exchange {
             }
         }
         Ok(read)
+    }
+}
+
+/// Reads texts. Most passes leave a text as it is, so the module of the last one is kept.
+#[derive(Default)]
+struct Reader {
+    last: Option<(String, Module)>,
+}
+
+impl Reader {
+    fn read(&mut self, text: &str) -> Result<&Module, ReadError> {
+        let last = match self.last.take() {
+            Some(last) if last.0 == text => last,
+            _ => (text.to_owned(), read_module(text)?),
+        };
+        Ok(&self.last.insert(last).1)
+    }
+
+    fn unroll_walks(&mut self, text: &str) -> Result<String, ReadError> {
+        let read = self.read(text)?;
+        let latches = unroll_walks::latches_of_walks(read);
+        Ok(with_loop_property(text, "unroll.full", read, &latches))
+    }
+
+    fn keep_nests(&mut self, text: &str) -> Result<String, ReadError> {
+        let read = self.read(text)?;
+        let latches = nests::latches_of_nests(read);
+        Ok(with_loop_property(text, "unroll.disable", read, &latches))
+    }
+
+    fn defer_unrolling(&mut self, text: &str) -> Result<String, ReadError> {
+        let read = self.read(text)?;
+        let latches = passes::latches_of_calling_loops(read);
+        Ok(with_loop_property(text, "unroll.disable", read, &latches))
     }
 }
 
@@ -702,6 +759,30 @@ define void @f(ptr %0, i64 %1) {
             let kept = Exchange::keep_nests(&text).unwrap();
             assert!(!kept.contains("!llvm.loop !1"), "{kept}");
         }
+    }
+
+    /// All passes at once change a text as each after the other.
+    #[test]
+    fn passes_before_unrolling() {
+        let functions = [(WALK, "@walk("), (BITS, "@bits("), (NEST, "@nest(")];
+        let text = functions.map(|(text, name)| text.replace("@f(", name));
+        let text = text.concat();
+        let mut expected = Exchange::merge_locals(&text).unwrap();
+        let passes = [
+            Exchange::nest_loops,
+            Exchange::split_phases,
+            Exchange::test_choices,
+            Exchange::unroll_swaps,
+            Exchange::unroll_walks,
+            Exchange::keep_nests,
+        ];
+        for pass in passes {
+            expected = pass(&expected).unwrap();
+        }
+        assert_eq!(expected.matches("!llvm.loop !").count(), 3);
+        let new = |defers| Exchange::before_unrolling(&text, None, defers).unwrap();
+        assert_eq!(new(false), expected);
+        assert_eq!(new(true), Exchange::defer_unrolling(&expected).unwrap());
     }
 
     #[test]

@@ -132,21 +132,9 @@ pub(crate) fn optimize(
     let inlining = runs.iter().take_while(|run| !run.unrolls).count();
     let defers = inlining > 0 && Exchange::may_defer_unrolling(module);
     let text = if inlining > 0 {
-        let mut text = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
-        dumper.dump("inlined.ll", || text.clone());
-        if let Some(messages) = messages {
-            text = Exchange::report_values(&text, messages).map_err(Failure::Read)?;
-        }
-        text = Exchange::merge_locals(&text).map_err(Failure::Read)?;
-        text = Exchange::nest_loops(&text).map_err(Failure::Read)?;
-        text = Exchange::split_phases(&text).map_err(Failure::Read)?;
-        text = Exchange::test_choices(&text).map_err(Failure::Read)?;
-        text = Exchange::unroll_swaps(&text).map_err(Failure::Read)?;
-        text = Exchange::unroll_walks(&text).map_err(Failure::Read)?;
-        text = Exchange::keep_nests(&text).map_err(Failure::Read)?;
-        if defers {
-            text = Exchange::defer_unrolling(&text).map_err(Failure::Read)?;
-        }
+        let inlined = run(llvm, &exchange.text, &runs[..inlining]).map_err(Failure::Llvm)?;
+        dumper.dump("inlined.ll", || inlined.clone());
+        let text = Exchange::before_unrolling(&inlined, messages, defers).map_err(Failure::Read)?;
         run(llvm, &text, &runs[inlining..]).map_err(Failure::Llvm)?
     } else {
         run(llvm, &exchange.text, &runs).map_err(Failure::Llvm)?

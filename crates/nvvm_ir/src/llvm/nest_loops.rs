@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::Reader;
 use super::fold::folded;
 use crate::flow::{Flow, Loop};
 use crate::inst::{Callee, InstKind};
 use crate::module::Module;
-use crate::read::{ReadError, read_module};
+use crate::read::ReadError;
 use crate::value::{Block, Func, Value};
 
 /// The maximum number of blocks of a loop.
@@ -24,11 +25,11 @@ const INSTS: usize = 12;
 /// The blocks that take the next inner iterator are then the header of an outer loop.
 ///
 /// No block is copied but the header. The variables of the header are in memory afterwards.
-pub(super) fn nest_loops(text: &str) -> Result<String, ReadError> {
-    let read = read_module(text)?;
+pub(super) fn nest_loops(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
+    let read = reader.read(text)?;
     let mut entries: HashMap<&str, Vec<Entry>> = HashMap::new();
     for func in read.funcs() {
-        let found = entries_of(&read, func);
+        let found = entries_of(read, func);
         if !found.is_empty() {
             entries.insert(read.func(func).name.as_str(), found);
         }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use super::Reader;
 use super::fold::compared;
 use super::nest_loops::{Body, incoming, is_plain, is_reducible, with_bodies, with_names};
 use super::unroll_swaps::{type_of_any, type_of_word, without_scopes};
@@ -12,7 +13,7 @@ use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
 use crate::passes::is_in_static;
-use crate::read::{ReadError, read_module};
+use crate::read::ReadError;
 use crate::types::{AddrSpace, TypeKind};
 use crate::value::{Block, Const, Func, Value, ValueKind};
 
@@ -40,14 +41,14 @@ pub(super) const DEPTH: usize = 8;
 ///
 /// A block is copied for the facts that decide its branch or a later one. The loop remains one if
 /// a phase could follow a later one.
-pub(super) fn split_phases(text: &str) -> Result<String, ReadError> {
+pub(super) fn split_phases(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
     let mut text = text.to_owned();
     for round in 0..LOOPS {
-        let read = read_module(&text)?;
+        let read = reader.read(&text)?;
         // The loops of a function that may be split. A round splits the first of them that it can.
         let mut splits: HashMap<&str, Vec<Vec<Split>>> = HashMap::new();
         for func in read.funcs() {
-            let found = Split::all(&read, func);
+            let found = Split::all(read, func);
             if !found.is_empty() {
                 splits.insert(read.func(func).name.as_str(), vec![found]);
             }

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::Reader;
 use super::nest_loops::{Body, with_bodies};
 use super::split_phases::{DEPTH, Fact, Facts, Node, Numbers, States, for_each_loop};
 use crate::inst::{InstKind, IntPred};
 use crate::module::Module;
-use crate::read::{ReadError, read_module};
+use crate::read::ReadError;
 use crate::value::{Const, Value};
 
 /// Replaces tests whether an address that a loop selects is null, if the loop selects only among null and
@@ -17,12 +18,12 @@ use crate::value::{Const, Value};
 /// The next element of a `Peekable` is `if consumed { if at_end { null } else { next } } else { peeked }`. The
 /// loop ends if it is null. LLVM does not find out that neither `next` nor `peeked` is null, as both are phis
 /// of the loop.
-pub(super) fn test_choices(text: &str) -> Result<String, ReadError> {
-    let read = read_module(text)?;
+pub(super) fn test_choices(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
+    let read = reader.read(text)?;
     let mut tests: HashMap<&str, Vec<Vec<Test>>> = HashMap::new();
     for func in read.funcs() {
         let mut found = Vec::new();
-        for_each_loop(&read, func, Numbers::None, |states, flow| {
+        for_each_loop(read, func, Numbers::None, |states, flow| {
             if let Some((nodes, _)) = states.explore(flow) {
                 found.extend(tests_of(states, &nodes));
             }

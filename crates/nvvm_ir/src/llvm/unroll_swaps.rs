@@ -4,11 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Reader;
 use super::nest_loops::{Body, Lines, incoming, type_of, with_bodies, with_names};
 use crate::flow::{Flow, Loop};
 use crate::inst::{Callee, InstKind};
 use crate::module::Module;
-use crate::read::{ReadError, read_module};
+use crate::read::ReadError;
 use crate::value::{Block, Const, Func, Value};
 
 /// The maximum number of blocks of a loop.
@@ -29,11 +30,11 @@ const COPIES: usize = 4;
 /// loop, so threads leave and meet as before.
 ///
 /// Values of the loop that code behind it uses are in memory afterwards.
-pub(super) fn unroll_swaps(text: &str) -> Result<String, ReadError> {
-    let read = read_module(text)?;
+pub(super) fn unroll_swaps(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
+    let read = reader.read(text)?;
     let mut swaps: HashMap<&str, Vec<Swap>> = HashMap::new();
     for func in read.funcs() {
-        let found = swaps_of(&read, func);
+        let found = swaps_of(read, func);
         if !found.is_empty() {
             swaps.insert(read.func(func).name.as_str(), found);
         }

@@ -8,10 +8,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
-use petgraph::algo::tarjan_scc;
-use petgraph::graphmap::DiGraphMap;
-
+use super::digraph::{Digraph, Dominators, END};
 use super::flow::{End, Graph, Id};
 use super::instructions::{
     instructions, is_among_lanes, is_parameter, is_pure, is_same_in_block, results, sources,
@@ -167,23 +164,20 @@ pub(super) fn are_together<'a>(
         && registers.iter().all(|&name| !divergence.differs(name))
 }
 
-/// The end of all ways through a function.
-pub(super) const END: Id = Id::MAX;
-
 /// Returns the dominators on the ways backward from [`END`].
-pub(super) fn ends(graph: &Graph<'_>) -> Dominators<Id> {
-    let mut back = DiGraphMap::<Id, ()>::new();
+pub(super) fn ends(graph: &Graph<'_>) -> Dominators {
+    let mut back = Digraph::new();
     back.add_node(END);
     for &id in &graph.order {
         let targets = graph.blocks[id].end.targets();
         if targets.is_empty() {
-            back.add_edge(END, id, ());
+            back.add_edge(END, id);
         }
         for to in targets {
-            back.add_edge(to, id, ());
+            back.add_edge(to, id);
         }
     }
-    simple_fast(&back, END)
+    back.dominators(END)
 }
 
 /// Returns the function without the branches to cold blocks, and the blocks from which the lanes of a
@@ -440,16 +434,16 @@ impl<'g, 'a> Paths<'g, 'a> {
             repeated: HashSet::default(),
             divergent: HashSet::default(),
         };
-        let mut flow = DiGraphMap::<Id, ()>::new();
+        let mut flow = Digraph::new();
         for &id in &graph.order {
             for to in graph.blocks[id].end.targets() {
-                flow.add_edge(id, to, ());
+                flow.add_edge(id, to);
                 if to == id {
                     paths.repeated.insert(id);
                 }
             }
         }
-        for component in tarjan_scc(&flow) {
+        for component in flow.components() {
             if component.len() > 1 {
                 paths.repeated.extend(component);
             }
@@ -599,7 +593,7 @@ impl<'g, 'a> Paths<'g, 'a> {
                 None => {}
             }
             let next = match forward {
-                true => graph.blocks[id].end.targets(),
+                true => graph.blocks[id].end.targets().to_vec(),
                 false => self.predecessors[id].clone(),
             };
             if (next.is_empty() || (!forward && id == graph.order[0])) && step(None) == Step::Fail {

@@ -21,7 +21,7 @@ use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_parameter, is_pure, results, sources};
 use super::loops::{self, Comparison, Relation, Step};
 use super::names::Names;
-use super::narrow::{Facts, Range, Region};
+use super::narrow::{self, Facts, Range, Region};
 use super::specialize::{BOUND, Special, Test, single_definitions};
 use super::version::number;
 use super::{Check, Literal, check_of, ordinary, products};
@@ -482,8 +482,11 @@ pub(super) fn limit_products<'a>(
 ) -> bool {
     let cold = graph.cold();
     let single = single_definitions(graph, &cold);
+    let mut products = products::of_indices(graph, &narrow::order(graph, special, &cold), &single);
+    if products.is_empty() {
+        return false;
+    }
     let region = Region::new(graph, special);
-    let mut products = products::of_indices(graph, region.order(), &single);
     let fits = |(low, high): Range| low >= 0 && high <= i32::MAX.into();
     let remove_small = &mut |facts: &Facts<'a>, statement: &Statement<'a>| {
         if let Statement::Instruction(it) = statement

@@ -270,7 +270,7 @@ fn has_neighbor(
             found |= loads;
             if !waits {
                 let next = match ahead {
-                    true => graph.blocks[id].end.targets(),
+                    true => graph.blocks[id].end.targets().to_vec(),
                     false => predecessors[id].clone(),
                 };
                 pending.extend(next.into_iter().filter(|&id| !cold[id] && seen.insert(id)));

@@ -222,8 +222,7 @@ fn is_written_before(graph: &Graph<'_>, name: &str, id: Id, place: usize) -> boo
     };
     match block == id {
         true => written < place,
-        false => (dominators(graph).dominators(id))
-            .is_some_and(|mut all| all.any(|dominator| dominator == block)),
+        false => dominators(graph).dominates(block, id),
     }
 }
 

@@ -299,7 +299,7 @@ pub(super) fn start_loads(graph: &mut Graph<'_>) -> usize {
                     continue;
                 }
             }
-            let before = dominators.strict_dominators(id).into_iter().flatten();
+            let before = dominators.dominators(id).into_iter().flatten().skip(1);
             let near = lines(graph, before, id, place);
             let moved = start_before(graph, id, place, near, &shape.predecessors);
             count += moved;

@@ -13,11 +13,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
-use petgraph::algo::tarjan_scc;
-use petgraph::graphmap::DiGraphMap;
-
-use super::arrivals::{self, END};
+use super::arrivals;
+use super::digraph::{Digraph, Dominators, END};
 use super::flow::{Block, End, Graph, Id};
 use super::joined_exits::may_wait;
 use super::loops;
@@ -90,7 +87,7 @@ fn followers(graph: &Graph<'_>, cold: &[bool]) -> Next {
         if next.contains_key(&id) {
             continue;
         }
-        let mut targets = graph.blocks[id].end.targets();
+        let mut targets = graph.blocks[id].end.targets().to_vec();
         targets.retain(|to| !cold[*to]);
         pending.extend(&targets);
         next.insert(id, targets);
@@ -195,7 +192,7 @@ fn of_iterations(
     graph: &Graph<'_>,
     cold: &[bool],
     [next, before]: [&Next; 2],
-    late: &Dominators<Id>,
+    late: &Dominators,
     starts: &BTreeMap<Id, Vec<Id>>,
 ) -> Vec<Ways> {
     // The loops: for each header, the blocks that lead back to it.
@@ -302,39 +299,39 @@ fn is_worthwhile(graph: &Graph<'_>, on: &Next, meeting: Id, end: Id) -> bool {
 
 /// Returns the dominators on the ways backward from [`END`]. A loop without an end may end before its
 /// header.
-fn meetings(entry: Id, next: &Next) -> Dominators<Id> {
-    let mut back = DiGraphMap::<Id, ()>::new();
+fn meetings(entry: Id, next: &Next) -> Dominators {
+    let mut back = Digraph::new();
     back.add_node(END);
     for (&id, targets) in next {
         if targets.is_empty() {
-            back.add_edge(END, id, ());
+            back.add_edge(END, id);
         }
         for &to in targets {
-            back.add_edge(to, id, ());
+            back.add_edge(to, id);
         }
     }
     let mut reached = HashSet::default();
     let mut pending = vec![END];
     // Backward, a loop comes after what leads to it. So those that follow others come last.
-    for component in tarjan_scc(&back).into_iter().rev() {
+    for component in back.components().into_iter().rev() {
         while let Some(id) = pending.pop() {
             if reached.insert(id) {
-                pending.extend(back.neighbors(id));
+                pending.extend(back.after(id));
             }
         }
         if component.iter().any(|id| reached.contains(id)) {
             continue;
         }
         let is_entered = |id: &Id| {
-            let mut from = back.neighbors(*id);
+            let mut from = back.after(*id);
             *id == entry || from.any(|from| !component.contains(&from))
         };
         if let Some(&header) = component.iter().find(|id| is_entered(id)) {
-            back.add_edge(END, header, ());
+            back.add_edge(END, header);
             pending.push(header);
         }
     }
-    simple_fast(&back, END)
+    back.dominators(END)
 }
 
 /// Returns the blocks that may precede each block.

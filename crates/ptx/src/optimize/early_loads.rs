@@ -46,7 +46,6 @@ pub(super) fn start<'a>(
     slices: &[&Slice],
 ) {
     let cold = graph.cold();
-    let single = single_definitions(graph, &cold);
     let Some(&entry) = graph.order.first() else {
         return;
     };
@@ -61,6 +60,7 @@ pub(super) fn start<'a>(
     if instructions > LARGEST {
         return;
     }
+    let single = single_definitions(graph, &cold);
     let mut found: Vec<(Id, usize, Element<'a>)> = Vec::new();
     let mut inside: HashMap<&'a str, (Id, usize)> = HashMap::default();
     let mut loaded = HashSet::default();
@@ -451,7 +451,7 @@ fn chain(graph: &Graph<'_>, cold: &[bool], special: &Special<'_>) -> Option<Vec<
         let returns = |id: Id| {
             matches!(graph.blocks[id].end, End::Leave(_)) && graph.blocks[id].body.iter().all(plain)
         };
-        let mut targets = graph.blocks[at].end.targets();
+        let mut targets = graph.blocks[at].end.targets().to_vec();
         targets.retain(|&to| !cold[to] && !returns(to));
         match targets[..] {
             [to] if predecessors[to].len() == 1 && !blocks.contains(&to) => {

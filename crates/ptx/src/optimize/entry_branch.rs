@@ -177,7 +177,7 @@ fn is_short<'a>(graph: &Graph<'a>, cold: &[bool], special: &Special<'a>) -> bool
     // The first one may have moved to the entry.
     blocks.retain(|&id| !cold[id] && place[id] != usize::MAX);
     let is_loop = (blocks.iter()).any(|&id| {
-        let mut targets = graph.blocks[id].end.targets();
+        let mut targets = graph.blocks[id].end.targets().to_vec();
         targets.retain(|&to| !cold[to]);
         targets.iter().any(|&to| place[to] <= place[id])
     });

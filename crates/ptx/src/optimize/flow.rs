@@ -2,6 +2,7 @@
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use super::instructions::{instructions, is_parameter, is_pure, rename};
 use super::liveness::read;
@@ -61,12 +62,12 @@ impl<'a> End<'a> {
     }
 
     /// Returns the possible targets.
-    pub fn targets(&self) -> Vec<Id> {
+    pub fn targets(&self) -> Targets {
         match self {
-            End::Jump(to, _) => vec![*to],
-            End::Branch(_, _, to, otherwise) => vec![*to, *otherwise],
-            End::Switch(_, targets) => targets.clone(),
-            End::Leave(_) | End::Never => Vec::new(),
+            End::Jump(to, _) => Targets::Few([*to, 0], 1),
+            End::Branch(_, _, to, otherwise) => Targets::Few([*to, *otherwise], 2),
+            End::Switch(_, targets) => Targets::Many(targets.clone()),
+            End::Leave(_) | End::Never => Targets::Few([0; 2], 0),
         }
     }
 
@@ -90,6 +91,53 @@ impl<'a> End<'a> {
             }
             End::Switch(..) | End::Leave(_) | End::Never => {}
         }
+    }
+}
+
+/// The possible targets of an end. Those of most ends are not allocated.
+#[derive(Clone, Debug)]
+pub(super) enum Targets {
+    /// The first ones of two.
+    Few([Id; 2], usize),
+    Many(Vec<Id>),
+}
+
+impl Deref for Targets {
+    type Target = [Id];
+
+    fn deref(&self) -> &[Id] {
+        match self {
+            Targets::Few(targets, count) => &targets[..*count],
+            Targets::Many(targets) => targets,
+        }
+    }
+}
+
+impl IntoIterator for Targets {
+    type Item = Id;
+    type IntoIter = EachTarget;
+
+    fn into_iter(self) -> EachTarget {
+        EachTarget {
+            targets: self,
+            next: 0,
+        }
+    }
+}
+
+/// An iterator over targets.
+pub(super) struct EachTarget {
+    targets: Targets,
+    next: usize,
+}
+
+impl Iterator for EachTarget {
+    type Item = Id;
+
+    fn next(&mut self) -> Option<Id> {
+        let target = self.targets.get(self.next).copied()?;
+        self.next += 1;
+        Some(target)
     }
 }
 
@@ -332,6 +380,11 @@ impl<'a> Graph<'a> {
             .copied()
     }
 
+    /// Returns the number of statements of all blocks, which is about that of the registers.
+    pub fn len(&self) -> usize {
+        self.blocks.iter().map(|block| block.body.len()).sum()
+    }
+
     /// Returns the predecessors of each block.
     pub fn predecessors(&self) -> Vec<Vec<Id>> {
         self.predecessors_of(self.order.iter().copied())
@@ -362,8 +415,6 @@ impl<'a> Graph<'a> {
     /// Returns for each block whether all paths from it end in a trap, or in a call that does not
     /// return, in a block for which `is_end` is true.
     pub fn ends_in(&self, is_end: impl Fn(&Block<'a>) -> bool) -> Vec<bool> {
-        // Those of blocks that are not written, too.
-        let predecessors = self.predecessors_of(0..self.blocks.len());
         let mut cold: Vec<bool> = (self.blocks.iter())
             .map(|block| match &block.end {
                 End::Never => is_end(block),
@@ -372,12 +423,28 @@ impl<'a> Graph<'a> {
             })
             .collect();
         let mut pending: Vec<Id> = (0..cold.len()).filter(|&id| cold[id]).collect();
+        if pending.is_empty() {
+            return cold;
+        }
+        // The edges, also those of blocks that are not written: for each block the last edge to it, and
+        // for each edge the block that it comes from and the edge before it to the same block.
+        let mut last = vec![None; cold.len()];
+        let mut edges: Vec<(Id, Option<usize>)> = Vec::with_capacity(cold.len() * 2);
+        for (from, block) in self.blocks.iter().enumerate() {
+            for to in block.end.targets() {
+                edges.push((from, last[to]));
+                last[to] = Some(edges.len() - 1);
+            }
+        }
         while let Some(id) = pending.pop() {
-            for &from in &predecessors[id] {
+            let mut next = last[id];
+            while let Some(edge) = next {
+                let (from, before) = edges[edge];
                 if !cold[from] && self.blocks[from].end.targets().iter().all(|&to| cold[to]) {
                     cold[from] = true;
                     pending.push(from);
                 }
+                next = before;
             }
         }
         cold

@@ -12,11 +12,46 @@ const PURE: &[&str] = &[
     "testp", "xor",
 ];
 
-/// Opcodes that access memory and do not affect the control flow of other threads.
-const ACCESSES: &[&str] = &["atom", "ld", "ldu", "prefetch", "prefetchu", "red", "st"];
+/// The same as numbers, which compare faster than strings.
+const PURE_WORDS: [u64; PURE.len()] = {
+    let mut words = [0; PURE.len()];
+    let mut index = 0;
+    while index < words.len() {
+        words[index] = word(PURE[index]);
+        index += 1;
+    }
+    words
+};
 
-/// Opcodes without a result.
-const NO_RESULT: &[&str] = &["prefetch", "prefetchu", "red", "st"];
+/// Returns the bytes of an opcode of at most eight as a number in the same order.
+const fn word(opcode: &str) -> u64 {
+    let bytes = opcode.as_bytes();
+    let mut word = 0;
+    let mut index = 0;
+    while index < bytes.len() {
+        word |= (bytes[index] as u64) << (56 - 8 * index);
+        index += 1;
+    }
+    word
+}
+
+/// Returns whether an opcode computes the first operand from the others and has no other effect.
+fn is_pure_opcode(opcode: &str) -> bool {
+    opcode.len() <= 8 && PURE_WORDS.binary_search(&word(opcode)).is_ok()
+}
+
+/// Returns whether an opcode accesses memory and does not affect the control flow of other threads.
+fn is_access(opcode: &str) -> bool {
+    matches!(
+        opcode,
+        "atom" | "ld" | "ldu" | "prefetch" | "prefetchu" | "red" | "st"
+    )
+}
+
+/// Returns whether an opcode has no result.
+fn has_no_result(opcode: &str) -> bool {
+    matches!(opcode, "prefetch" | "prefetchu" | "red" | "st")
+}
 
 /// Returns whether an instruction only computes its result from its operands. Special registers
 /// such as `%clock` do not count as operands.
@@ -26,7 +61,7 @@ pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
         _ => false,
     };
     instruction.guard.is_none()
-        && PURE.binary_search(&instruction.opcode).is_ok()
+        && is_pure_opcode(instruction.opcode)
         && !instruction.modifiers.contains(&"cc")
         && !instruction.operands.iter().any(special)
         && !matches!(instruction.operands.first(), Some(Operand::Pair(_)) | None)
@@ -36,8 +71,7 @@ pub(super) fn is_pure(instruction: &Instruction<'_>) -> bool {
 /// threads, calls and unknown instructions do not.
 pub(super) fn can_be_copied(instruction: &Instruction<'_>) -> bool {
     let opcode = instruction.opcode;
-    (PURE.binary_search(&opcode).is_ok() || ACCESSES.contains(&opcode))
-        && !instruction.modifiers.contains(&"cc")
+    (is_pure_opcode(opcode) || is_access(opcode)) && !instruction.modifiers.contains(&"cc")
 }
 
 /// Returns whether an instruction exchanges values between the lanes of a warp.
@@ -53,26 +87,19 @@ pub(super) fn is_parameter(instruction: &Instruction<'_>) -> bool {
 /// Returns whether the first operand of an instruction is its result, as [`results`] and [`sources`]
 /// assume. That of a barrier or an unknown instruction may be read.
 pub(super) fn has_result(instruction: &Instruction<'_>) -> bool {
-    const AMONG_THREADS: &[&str] = &[
-        "activemask",
-        "elect",
-        "ldmatrix",
-        "match",
-        "mma",
-        "redux",
-        "shfl",
-        "tex",
-        "vote",
-    ];
     let is_reduction =
         matches!(instruction.opcode, "bar" | "barrier") && instruction.modifiers.contains(&"red");
-    can_be_copied(instruction) || AMONG_THREADS.contains(&instruction.opcode) || is_reduction
+    let is_among_threads = matches!(
+        instruction.opcode,
+        "activemask" | "elect" | "ldmatrix" | "match" | "mma" | "redux" | "shfl" | "tex" | "vote"
+    );
+    can_be_copied(instruction) || is_among_threads || is_reduction
 }
 
 /// Returns whether an instruction writes memory, or reads memory with an ordering.
 pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
     const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];
-    let access = ACCESSES.contains(&instruction.opcode);
+    let access = is_access(instruction.opcode);
     let plain_load =
         instruction.opcode == "ld" && !instruction.modifiers.iter().any(|m| ORDERED.contains(m));
     access && !plain_load
@@ -80,14 +107,18 @@ pub(super) fn has_effect(instruction: &Instruction<'_>) -> bool {
 
 /// Returns whether a special register changes over time.
 fn is_special(name: &str) -> bool {
-    ["%clock", "%globaltimer", "%pm", "%smid", "%warpid"]
+    // Most names are those of registers.
+    matches!(
+        name.as_bytes(),
+        [b'%', b'c' | b'g' | b'p' | b's' | b'w', ..]
+    ) && ["%clock", "%globaltimer", "%pm", "%smid", "%warpid"]
         .iter()
         .any(|special| name.starts_with(special))
 }
 
 /// Calls `visit` with each register that the instruction writes.
 pub(crate) fn results<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(&'a str)) {
-    if NO_RESULT.contains(&instruction.opcode) {
+    if has_no_result(instruction.opcode) {
         return;
     }
     if let Some(result) = instruction.operands.first()
@@ -102,7 +133,7 @@ pub(crate) fn sources<'a>(instruction: &Instruction<'a>, visit: &mut impl FnMut(
     if let Some(guard) = instruction.guard {
         visit(guard.register);
     }
-    let results = usize::from(!NO_RESULT.contains(&instruction.opcode));
+    let results = usize::from(!has_no_result(instruction.opcode));
     for (index, operand) in instruction.operands.iter().enumerate() {
         // A guarded instruction may leave its result unchanged, and an address operand is read.
         if index >= results
@@ -167,4 +198,28 @@ pub(super) fn is_same_in_block(special: &str) -> bool {
     ["%ctaid.", "%nctaid.", "%ntid."]
         .iter()
         .any(|of_grid| special.starts_with(of_grid))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opcodes_are_found() {
+        assert!(PURE.is_sorted() && PURE_WORDS.is_sorted());
+        assert!(PURE.iter().all(|opcode| is_pure_opcode(opcode)));
+        for opcode in ["", "a", "addc", "ld", "zzzzzzzzz", "copysignx"] {
+            assert!(!is_pure_opcode(opcode), "{opcode}");
+        }
+    }
+
+    #[test]
+    fn special_registers_that_change() {
+        for name in ["%clock64", "%globaltimer_lo", "%pm0", "%smid", "%warpid"] {
+            assert!(is_special(name), "{name}");
+        }
+        for name in ["", "%", "%p1", "%r7", "%tid.x", "clock"] {
+            assert!(!is_special(name), "{name}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Which registers are live where.
 
-use crate::hash::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet, with_capacity};
 
 use super::flow::{Graph, Id};
 use super::instructions::{
@@ -17,7 +17,6 @@ pub(super) struct Liveness<'a> {
 }
 
 /// The numbers of the registers of a region.
-#[derive(Default)]
 struct Numbering<'a> {
     numbers: HashMap<&'a str, usize>,
     names: Vec<&'a str>,
@@ -116,7 +115,10 @@ impl Set {
 impl<'a> Liveness<'a> {
     /// Computes the liveness in blocks. Blocks outside read no register.
     pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Liveness<'a> {
-        let mut registers = Numbering::default();
+        let mut registers = Numbering {
+            numbers: with_capacity(graph.len()),
+            names: Vec::with_capacity(graph.len()),
+        };
         let mut steps = HashMap::default();
         for &id in blocks {
             let block = &graph.blocks[id];
@@ -125,7 +127,7 @@ impl<'a> Liveness<'a> {
                 .collect();
             let mut end = Vec::new();
             (block.end).sources(&mut |name| end.push(registers.number(name)));
-            let targets = block.end.targets();
+            let targets = block.end.targets().to_vec();
             steps.insert(id, Steps { body, end, targets });
         }
         let mut live = Liveness {
@@ -255,7 +257,7 @@ pub(super) struct Uniform<'a>(HashSet<&'a str>);
 impl<'a> Uniform<'a> {
     /// Finds the uniform registers in blocks.
     pub fn new(graph: &Graph<'a>, blocks: &[Id]) -> Uniform<'a> {
-        let mut writes: HashMap<&str, Option<&Instruction<'_>>> = HashMap::default();
+        let mut writes: HashMap<&str, Option<&Instruction<'_>>> = with_capacity(graph.len());
         for &id in blocks {
             for statement in &graph.blocks[id].body {
                 let single = matches!(statement, Statement::Instruction(_));

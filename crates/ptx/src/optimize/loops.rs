@@ -3,11 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use petgraph::algo::dominators::simple_fast;
-use petgraph::graphmap::DiGraphMap;
-use petgraph::visit::DfsPostOrder;
-
 use super::definitions;
+use super::digraph::Digraph;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{instructions, results};
 use super::names::Names;
@@ -37,8 +34,8 @@ pub(super) struct Loop<'a> {
 
 /// Returns the control flow graph without cold blocks, and its back edges, each from a latch to the
 /// header that dominates it.
-pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (DiGraphMap<Id, ()>, Vec<(Id, Id)>) {
-    let mut flow = DiGraphMap::<Id, ()>::new();
+pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (Digraph, Vec<(Id, Id)>) {
+    let mut flow = Digraph::new();
     let Some(&entry) = graph.order.first() else {
         return (flow, Vec::new());
     };
@@ -46,22 +43,14 @@ pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (DiGraphMap<Id, ()
     for &id in graph.order.iter().filter(|&&id| !cold[id]) {
         for to in graph.blocks[id].end.targets() {
             if !cold[to] {
-                flow.add_edge(id, to, ());
+                flow.add_edge(id, to);
             }
         }
     }
-    let dominators = simple_fast(&flow, entry);
-    // A depth-first search leaves a dominator last, so few edges remain whose dominators are searched.
-    let mut left = HashMap::default();
-    let mut walk = DfsPostOrder::new(&flow, entry);
-    while let Some(id) = walk.next(&flow) {
-        left.insert(id, left.len());
-    }
+    let dominators = flow.dominators(entry);
     let mut back = Vec::new();
-    for (from, to, ()) in flow.all_edges() {
-        if left.get(&from) <= left.get(&to)
-            && (dominators.dominators(from)).is_some_and(|mut all| all.any(|id| id == to))
-        {
+    for &(from, to) in flow.edges() {
+        if dominators.dominates(to, from) {
             back.push((from, to));
         }
     }
@@ -69,11 +58,11 @@ pub(super) fn back_edges(graph: &Graph<'_>, cold: &[bool]) -> (DiGraphMap<Id, ()
 }
 
 /// Adds the blocks of the loop with this latch to `inside`, which has the loop's header.
-pub(super) fn add_body(flow: &DiGraphMap<Id, ()>, latch: Id, inside: &mut BTreeSet<Id>) {
+pub(super) fn add_body(flow: &Digraph, latch: Id, inside: &mut BTreeSet<Id>) {
     let mut pending = vec![latch];
     while let Some(id) = pending.pop() {
         if inside.insert(id) {
-            pending.extend(flow.neighbors_directed(id, petgraph::Direction::Incoming));
+            pending.extend(flow.before(id));
         }
     }
 }
@@ -81,6 +70,9 @@ pub(super) fn add_body(flow: &DiGraphMap<Id, ()>, latch: Id, inside: &mut BTreeS
 /// Returns the innermost loops of a function, whose latch each iteration runs once.
 pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
+    if back.is_empty() {
+        return Vec::new();
+    }
     let headers: HashSet<Id> = back.iter().map(|&(_, to)| to).collect();
     let definitions = Rc::new(definitions(graph, cold));
     let places = places(graph);
@@ -113,6 +105,9 @@ pub(super) fn innermost<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
 /// Returns the loops of a function that have a single latch, which each iteration runs once.
 pub(super) fn single_latch<'a>(graph: &Graph<'a>, cold: &[bool]) -> Vec<Loop<'a>> {
     let (flow, back) = back_edges(graph, cold);
+    if back.is_empty() {
+        return Vec::new();
+    }
     let definitions = Rc::new(definitions(graph, cold));
     let places = places(graph);
     let mut loops: Vec<Loop<'a>> = Vec::new();

@@ -16,6 +16,7 @@ mod convert;
 mod coordinates;
 mod count_down;
 mod counts;
+mod digraph;
 mod divisions;
 mod duplicates;
 mod early_ends;
@@ -77,7 +78,7 @@ mod whole_warps;
 mod wide_products;
 mod wide_steps;
 
-use crate::hash::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet, with_capacity};
 use std::ops::RangeInclusive;
 
 use flow::{End, Graph, Id};
@@ -371,7 +372,7 @@ struct Optimized<'a> {
 }
 
 /// Optimizes the body of a function, if its control flow can be represented. `launches` are those
-/// that a kernel's other entry is for; for strided launches, there is nothing to do without it.
+/// that a kernel's other entry is for; for strided launches, only that entry is of use.
 fn optimize_function<'a>(
     function: &mut Function<'a>,
     launches: Launches,
@@ -572,6 +573,10 @@ fn optimize_function<'a>(
         copy.body = finish(graph, changed);
         let variable = ordinary::variable(names, function, launches, &condition);
         other = Some((copy, variable));
+        if launches == Launches::Strided {
+            // The general entry is that of the ordinary one.
+            return Some(Optimized { budget, other });
+        }
         graph = original;
     }
     if let Some(body) = finish(graph, changed) {
@@ -835,7 +840,7 @@ fn check_of<'a>(graph: &Graph<'a>, cold: &[bool], id: Id) -> Option<Check<'a>> {
 
 /// Returns the number of instructions that write each register, except in cold blocks.
 fn definitions<'a>(graph: &Graph<'a>, cold: &[bool]) -> HashMap<&'a str, u32> {
-    let mut definitions = HashMap::default();
+    let mut definitions = with_capacity(graph.len());
     for (id, block) in graph.blocks.iter().enumerate() {
         if cold[id] {
             continue;

@@ -11,13 +11,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use petgraph::Direction;
-use petgraph::algo::{dominators::simple_fast, tarjan_scc};
-use petgraph::graphmap::DiGraphMap;
-use petgraph::visit::DfsPostOrder;
-
 use super::counts::{Counted, Known};
 use super::definitions;
+use super::digraph::Digraph;
 use super::floats::{self, Floats};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename_operand, results, sources};
@@ -193,6 +189,27 @@ pub(super) fn narrow<'a>(
     count
 }
 
+/// Returns the control flow graph of the hot blocks of the copy.
+fn flow(graph: &Graph<'_>, special: &Special<'_>, cold: &[bool]) -> Digraph {
+    let mut flow = Digraph::new();
+    flow.add_node(special.first);
+    for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
+        for to in graph.blocks[id].end.targets() {
+            if !cold[to] && to != special.general {
+                flow.add_edge(id, to);
+            }
+        }
+    }
+    flow
+}
+
+/// Returns the hot blocks of the copy in reverse postorder, as [`Region::order`].
+pub(super) fn order(graph: &Graph<'_>, special: &Special<'_>, cold: &[bool]) -> Vec<Id> {
+    let mut order = flow(graph, special, cold).postorder(special.first);
+    order.reverse();
+    order
+}
+
 /// The hot blocks of the copy.
 pub(super) struct Region<'a> {
     /// The blocks in reverse postorder: each follows its predecessors, except in loops.
@@ -233,40 +250,26 @@ impl<'a> Region<'a> {
 
     pub fn new(graph: &Graph<'a>, special: &Special<'a>) -> Region<'a> {
         let cold = graph.cold();
-        let mut flow = DiGraphMap::<Id, ()>::new();
-        flow.add_node(special.first);
-        for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
-            for to in graph.blocks[id].end.targets() {
-                if !cold[to] && to != special.general {
-                    flow.add_edge(id, to, ());
-                }
-            }
-        }
-        let mut order = Vec::new();
-        let mut walk = DfsPostOrder::new(&flow, special.first);
-        while let Some(id) = walk.next(&flow) {
-            order.push(id);
-        }
+        let flow = flow(graph, special, &cold);
+        let mut order = flow.postorder(special.first);
         order.reverse();
         let position: HashMap<Id, usize> = (order.iter().enumerate())
             .map(|(position, &id)| (id, position))
             .collect();
-        let dominators = simple_fast(&flow, special.first);
+        let dominators = flow.dominators(special.first);
         let mut written = HashMap::default();
         let mut joins = HashSet::default();
         let mut natural = HashSet::default();
-        for component in tarjan_scc(&flow) {
+        for component in flow.components() {
             for &id in &component {
-                let latches: Vec<Id> = (flow.neighbors_directed(id, Direction::Incoming))
+                let latches: Vec<Id> = flow
+                    .before(id)
                     .filter(|from| position[from] >= position[&id])
                     .collect();
                 if latches.is_empty() {
                     continue;
                 }
-                let is_natural = latches.iter().all(|&latch| {
-                    let dominating = dominators.dominators(latch);
-                    dominating.is_some_and(|mut all| all.any(|dominator| dominator == id))
-                });
+                let is_natural = (latches.iter()).all(|&latch| dominators.dominates(id, latch));
                 let mut blocks = BTreeSet::from([id]);
                 if is_natural {
                     natural.insert(id);
@@ -536,6 +539,7 @@ impl<'a> Region<'a> {
             facts.forget(name);
         }
         for &(name, range) in self.invariants.get(&id).into_iter().flatten() {
+            facts.note_key(name);
             facts.ranges.insert(name, range);
         }
         for &(left, right) in self.orders.get(&id).into_iter().flatten() {
@@ -567,7 +571,7 @@ impl<'a> Region<'a> {
                 facts.statement(each);
             }
             let end = &graph.blocks[id].end;
-            let mut targets = end.targets();
+            let mut targets = end.targets().to_vec();
             targets.retain(|to| self.position.contains_key(to));
             let last = targets.len().saturating_sub(1);
             for (index, &to) in targets.iter().enumerate() {
@@ -763,14 +767,14 @@ fn owned<'a>(
             break;
         }
     }
-    let mut flow = DiGraphMap::<Id, ()>::new();
+    let mut flow = Digraph::new();
     flow.add_node(special.first);
     for &id in &own {
         for &from in predecessors[id].iter().filter(|from| own.contains(from)) {
-            flow.add_edge(from, id, ());
+            flow.add_edge(from, id);
         }
     }
-    let dominators = simple_fast(&flow, special.first);
+    let dominators = flow.dominators(special.first);
     // The position of the instruction that writes a register.
     let mut writes: HashMap<&'a str, Option<(Id, usize)>> = HashMap::default();
     let mut reads: Vec<(&'a str, Id, usize)> = Vec::new();
@@ -808,8 +812,7 @@ fn owned<'a>(
         };
         let precedes = match writer == id {
             true => written < place,
-            false => (dominators.dominators(id))
-                .is_some_and(|mut all| all.any(|dominator| dominator == writer)),
+            false => dominators.dominates(writer, id),
         };
         if !precedes {
             late.insert(name);
@@ -822,6 +825,13 @@ fn owned<'a>(
         own.partition(|(name, write)| write.is_some() && !late.contains(name));
     let names = |list: Vec<(&'a str, _)>| list.into_iter().map(|(name, _)| name).collect();
     (names(single), names(others))
+}
+
+/// Removes a key from a map. Computes no hash if the map is empty, as most maps of facts are.
+fn remove<V>(map: &mut HashMap<&str, V>, key: &str) {
+    if !map.is_empty() {
+        map.remove(key);
+    }
 }
 
 /// A condition that a predicate register holds.
@@ -922,6 +932,9 @@ pub(super) struct Facts<'a> {
     /// are not among them when an instruction writes them, and then no fact must be searched. Facts
     /// at several places share the set.
     used: Rc<RefCell<HashSet<&'a str>>>,
+    /// The registers that have facts of their own, and some that had. Facts at several places share the
+    /// set.
+    keys: Rc<RefCell<HashSet<&'a str>>>,
     extents: HashSet<&'a str>,
     /// The extents that are not zero.
     positive: HashSet<&'a str>,
@@ -983,6 +996,7 @@ enum Divided {
 
 impl<'a> Facts<'a> {
     fn new(special: &Special<'a>) -> Facts<'a> {
+        let keys = special.ranges.iter().map(|&(name, _)| name);
         Facts {
             ranges: special.ranges.iter().copied().collect(),
             conditions: HashMap::default(),
@@ -997,6 +1011,7 @@ impl<'a> Facts<'a> {
             unions: HashMap::default(),
             ordered: HashMap::default(),
             used: Rc::default(),
+            keys: Rc::new(RefCell::new(keys.collect())),
             extents: special.extents.clone(),
             positive: special.positive.clone(),
             bounded: Rc::new(special.bounded.clone()),
@@ -1250,17 +1265,19 @@ impl<'a> Facts<'a> {
     }
 
     fn forget(&mut self, name: &'a str) {
-        self.copies.remove(name);
-        self.parts.remove(name);
-        self.divisions.remove(name);
-        self.sums.remove(name);
-        self.totals.remove(name);
-        self.differences.remove(name);
-        self.minima.remove(name);
-        self.unions.remove(name);
-        self.zeros.remove(name);
-        self.ranges.remove(name);
-        self.conditions.remove(name);
+        if self.keys.borrow().contains(name) {
+            remove(&mut self.copies, name);
+            remove(&mut self.parts, name);
+            remove(&mut self.divisions, name);
+            remove(&mut self.sums, name);
+            remove(&mut self.totals, name);
+            remove(&mut self.differences, name);
+            remove(&mut self.minima, name);
+            remove(&mut self.unions, name);
+            remove(&mut self.zeros, name);
+            remove(&mut self.ranges, name);
+            remove(&mut self.conditions, name);
+        }
         if !self.used.borrow().contains(name) {
             return;
         }
@@ -1283,6 +1300,11 @@ impl<'a> Facts<'a> {
     /// Records that a fact about another register uses this one.
     fn note_use(&self, name: &'a str) {
         self.used.borrow_mut().insert(name);
+    }
+
+    /// Records that a register has a fact.
+    fn note_key(&self, name: &'a str) {
+        self.keys.borrow_mut().insert(name);
     }
 
     fn instruction(&mut self, it: &Instruction<'a>) {
@@ -1348,6 +1370,26 @@ impl<'a> Facts<'a> {
         let Some(&Operand::Name(result)) = it.operands.first() else {
             return;
         };
+        let has_same_value = match (it.opcode, &it.modifiers[..]) {
+            // Two readings of a clock differ.
+            ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"]) | ("cvt", ["u64", "u32"]) => {
+                is_pure(it)
+            }
+            // The range of the result is that of the source only if the source fits.
+            ("cvt", ["u32", "u64"]) => it.guard.is_none() && range.is_some(),
+            _ => false,
+        };
+        if union.or(pair).or(minimum).is_some()
+            || sum.is_some()
+            || zeros > 0
+            || part.is_some()
+            || division.is_some()
+            || range.is_some()
+            || has_same_value
+            || condition.is_some()
+        {
+            self.note_key(result);
+        }
         if let Some(union) = union.filter(|of| !of.contains(&result)) {
             union.iter().for_each(|of| self.note_use(of));
             self.unions.insert(result, union);
@@ -1385,15 +1427,6 @@ impl<'a> Facts<'a> {
         if let Some(range) = range {
             self.ranges.insert(result, range);
         }
-        let has_same_value = match (it.opcode, &it.modifiers[..]) {
-            // Two readings of a clock differ.
-            ("mov", ["u64" | "s64" | "b64" | "u32" | "s32" | "b32"]) | ("cvt", ["u64", "u32"]) => {
-                is_pure(it)
-            }
-            // The range of the result is that of the source only if the source fits.
-            ("cvt", ["u32", "u64"]) => it.guard.is_none() && range.is_some(),
-            _ => false,
-        };
         if let [_, Operand::Name(of)] = it.operands[..]
             && has_same_value
             && of != result
@@ -1979,6 +2012,7 @@ impl<'a> Facts<'a> {
     /// that it is the minimum of.
     fn learn(&mut self, name: &'a str, range: Range) {
         let original = self.copies.get(name).copied().unwrap_or(name);
+        self.note_key(original);
         self.ranges.insert(original, range);
         for (&copy, &of) in &self.copies {
             if of == original {

@@ -8,9 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use petgraph::algo::dominators::simple_fast;
-use petgraph::graphmap::DiGraphMap;
-
+use super::digraph::{Digraph, END};
 use super::flow::{Block, End, Graph, Id};
 use super::loops::{self, Loop};
 use super::names::Names;
@@ -61,20 +59,19 @@ fn has_panics_on_the_way(
     each: &Loop<'_>,
     nested: &HashSet<Id>,
 ) -> bool {
-    const END: Id = Id::MAX;
     let within = |id: Id| {
         let targets = graph.blocks[id].end.targets().into_iter();
         targets
             .filter(|&to| each.contains(to))
             .map(|to| if to == each.header { END } else { to })
     };
-    let mut flow = DiGraphMap::<Id, ()>::new();
+    let mut flow = Digraph::new();
     for &id in &each.blocks {
         for to in within(id) {
-            flow.add_edge(to, id, ());
+            flow.add_edge(to, id);
         }
     }
-    let ends = simple_fast(&flow, END);
+    let ends = flow.dominators(END);
     let own = each.blocks.iter().filter(|id| !nested.contains(id));
     own.copied().any(|id| {
         let ways: BTreeSet<Id> = within(id).collect();

@@ -8,7 +8,6 @@
 use std::ops::Range;
 
 use crate::hash::{HashMap, HashSet};
-use petgraph::algo::dominators::Dominators;
 
 use super::definitions;
 use super::duplicates::rename_sources;
@@ -69,7 +68,7 @@ pub(super) fn reuse(graph: &mut Graph<'_>) -> usize {
     let mut first: HashMap<&str, &str> = HashMap::default();
     let mut computed: HashMap<Key<'_, '_>, Vec<(Place, &str)>> = HashMap::default();
     let mut replaced: HashMap<Place, &str> = HashMap::default();
-    let order = in_order(graph, &dominators);
+    let order = dominators.in_order();
     // The positions in the order of the blocks that each block dominates: its own, and those after it.
     let mut dominated: Vec<Range<usize>> = vec![0..0; graph.blocks.len()];
     for (position, &id) in order.iter().enumerate().rev() {
@@ -192,21 +191,6 @@ fn key<'g, 'a>(
     }
     let key = (it.opcode, &it.modifiers[..], arguments);
     Some((result, result_type, key))
-}
-
-/// Returns the blocks of a function in an order in which each follows those that dominate it.
-fn in_order(graph: &Graph<'_>, dominators: &Dominators<Id>) -> Vec<Id> {
-    let mut order = Vec::new();
-    let mut pending = vec![graph.order[0]];
-    while let Some(id) = pending.pop() {
-        order.push(id);
-        pending.extend(
-            dominators
-                .immediately_dominated_by(id)
-                .filter(|&it| it != id),
-        );
-    }
-    order
 }
 
 /// Returns whether a register with these definitions has the same value at a place as at another one

@@ -12,8 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::algo::dominators::Dominators;
-
+use super::digraph::{Dominators, END};
 use super::flow::{Block, End, Graph, Id};
 use super::joined_exits::may_wait;
 use super::loops::{self, Loop};
@@ -96,10 +95,7 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
     let dominators = sink::dominators(&hot);
     let mut found: BTreeMap<Id, Ways> = BTreeMap::new();
     for &id in hot.order.iter().filter(|id| divergent.contains(id)) {
-        let Some(end) = ends
-            .immediate_dominator(id)
-            .filter(|&it| it != arrivals::END)
-        else {
+        let Some(end) = ends.immediate_dominator(id).filter(|&it| it != END) else {
             continue;
         };
         let Some(ways) = ways(&hot, &dominators, &all, id, end) else {
@@ -136,7 +132,7 @@ fn find(graph: &Graph<'_>) -> Vec<Ways> {
 /// that block that ends before the ways meet.
 fn ways(
     hot: &Graph<'_>,
-    dominators: &Dominators<Id>,
+    dominators: &Dominators,
     all: &[Loop<'_>],
     id: Id,
     end: Id,
@@ -146,7 +142,7 @@ fn ways(
         Some(each) => (Start::Loop(each.header), vec![each.header], each.header),
         // `own_panics` is for ways within an iteration.
         None if all.iter().any(|each| each.contains(id)) => return None,
-        None => (Start::Branch(id), hot.blocks[id].end.targets(), id),
+        None => (Start::Branch(id), hot.blocks[id].end.targets().to_vec(), id),
     };
     let mut blocks = BTreeSet::new();
     while let Some(id) = pending.pop() {
@@ -154,8 +150,7 @@ fn ways(
             continue;
         }
         let block_end = &hot.blocks[id].end;
-        if matches!(block_end, End::Switch(..)) || !dominators.dominators(id)?.any(|it| it == above)
-        {
+        if matches!(block_end, End::Switch(..)) || !dominators.dominates(above, id) {
             return None;
         }
         pending.extend(block_end.targets());

@@ -9,9 +9,7 @@
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
 
-use petgraph::algo::dominators::{Dominators, simple_fast};
-use petgraph::graphmap::DiGraphMap;
-
+use super::digraph::{Digraph, Dominators};
 use super::flow::{End, Graph, Id};
 use super::instructions::{instructions, is_pure, rename, rename_operand, results, sources};
 use super::liveness::{self, Pressure, Uniform, read};
@@ -158,7 +156,7 @@ impl<'g, 'a> Plan<'g, 'a> {
     }
 
     /// Finds the instructions that can be computed again, and all uses in the blocks.
-    fn find(&mut self, blocks: &[Id], cold: &[bool], dominators: &Dominators<Id>) {
+    fn find(&mut self, blocks: &[Id], cold: &[bool], dominators: &Dominators) {
         let graph = self.graph;
         let own: HashSet<Id> = blocks.iter().copied().collect();
         let mut places: HashMap<&'a str, Option<(Id, usize)>> = HashMap::default();
@@ -194,8 +192,7 @@ impl<'g, 'a> Plan<'g, 'a> {
         let precedes = |(writer, written): (Id, usize), (id, place): (Id, usize)| match writer == id
         {
             true => written < place,
-            false => (dominators.dominators(id))
-                .is_some_and(|mut all| all.any(|dominator| dominator == writer)),
+            false => dominators.dominates(writer, id),
         };
         for (name, id, place) in reads {
             if own.contains(&id) {
@@ -436,16 +433,16 @@ fn predicates_are_high(peak: Pressure) -> bool {
 }
 
 /// Returns the dominators of the blocks of a function.
-pub(super) fn dominators(graph: &Graph<'_>) -> Dominators<Id> {
-    let mut flow = DiGraphMap::<Id, ()>::new();
+pub(super) fn dominators(graph: &Graph<'_>) -> Dominators {
+    let mut flow = Digraph::new();
     let entry = graph.order[0];
     flow.add_node(entry);
     for &id in &graph.order {
         for to in graph.blocks[id].end.targets() {
-            flow.add_edge(id, to, ());
+            flow.add_edge(id, to);
         }
     }
-    simple_fast(&flow, entry)
+    flow.dominators(entry)
 }
 
 /// Writes the copies of a block.

@@ -20,7 +20,7 @@
 //! integers in 32 bits. Otherwise, the original runs. All threads of the grid take the same branch,
 //! so barriers and other operations among threads keep their meaning.
 
-use crate::hash::{HashMap, HashSet};
+use crate::hash::{HashMap, HashSet, with_capacity};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::{Block, End, Graph, Id};
@@ -486,20 +486,30 @@ pub(super) fn single_definitions<'a>(
     graph: &Graph<'a>,
     cold: &[bool],
 ) -> HashMap<&'a str, Instruction<'a>> {
-    let counts = definitions(graph, cold);
-    let mut single = HashMap::default();
-    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
-        for statement in &graph.blocks[id].body {
-            if let Statement::Instruction(it) = statement {
+    let mut is_written = vec![false; graph.blocks.len()];
+    graph.order.iter().for_each(|&id| is_written[id] = true);
+    // The only definition, if a statement of a block that is written is it.
+    let mut definitions: HashMap<&'a str, Option<&Instruction<'a>>> = with_capacity(graph.len());
+    for (id, block) in graph.blocks.iter().enumerate() {
+        if cold[id] {
+            continue;
+        }
+        for statement in &block.body {
+            let is_plain = is_written[id] && matches!(statement, Statement::Instruction(_));
+            instructions(statement, &mut |it| {
                 results(it, &mut |name| {
-                    if counts.get(name) == Some(&1) {
-                        single.insert(name, it.clone());
-                    }
+                    let definition = is_plain.then_some(it);
+                    (definitions.entry(name))
+                        .and_modify(|known| *known = None)
+                        .or_insert(definition);
                 });
-            }
+            });
         }
     }
+    let single = definitions.into_iter();
     single
+        .filter_map(|(name, it)| Some((name, it?.clone())))
+        .collect()
 }
 
 /// Returns the registers with lengths and extents, and the number of 64-bit operations: lengths of

@@ -137,6 +137,13 @@ impl<'a> Tables<'a> {
 
     /// Returns where in tables the addresses in registers are, as far as that is known.
     fn places(&self, graph: &Graph<'a>) -> HashMap<&'a str, Option<Place<'a>>> {
+        let mut mentions = false;
+        graph.visit(graph.order.iter().copied(), &mut |it| {
+            sources(it, &mut |name| mentions |= self.bytes.contains_key(name));
+        });
+        if !mentions {
+            return HashMap::default();
+        }
         let body: Vec<Statement<'a>> = (graph.order.iter())
             .flat_map(|&id| graph.blocks[id].body.iter().cloned())
             .collect();

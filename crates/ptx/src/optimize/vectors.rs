@@ -11,6 +11,7 @@
 
 use crate::hash::{HashMap, HashSet};
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::early_loads::parameter_name;
 use super::flow::{Graph, Id};
@@ -102,20 +103,27 @@ impl Low {
 /// The low bits of registers.
 struct Lows<'a> {
     known: HashMap<&'a str, Low>,
+    /// The integers among the parameters are assumed to be multiples of two to the power of this.
+    zeros: u32,
+    origins: Rc<Origins<'a>>,
+}
+
+/// What the low bits of registers are computed from.
+struct Origins<'a> {
+    /// The registers, in the order of their first definitions.
+    order: Vec<&'a str>,
     /// The pointers among the parameters, which are assumed to be aligned.
     pointers: HashSet<&'a str>,
     /// The size of the elements of the slices that these point to.
     elements: HashMap<&'a str, u64>,
-    /// The integers among the parameters, which are assumed to be multiples of two to the power of
-    /// `zeros`.
+    /// The integers among the parameters.
     integers: HashSet<&'a str>,
-    zeros: u32,
     /// The instructions that write each register.
     definitions: HashMap<&'a str, Vec<Instruction<'a>>>,
 }
 
-impl<'a> Lows<'a> {
-    fn new(graph: &Graph<'a>, slices: &[&Slice], zeros: u32) -> Lows<'a> {
+impl<'a> Origins<'a> {
+    fn new(graph: &Graph<'a>, slices: &[&Slice]) -> Origins<'a> {
         let mut order = Vec::new();
         let mut definitions: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
         graph.visit(graph.order.iter().copied(), &mut |it| {
@@ -160,19 +168,28 @@ impl<'a> Lows<'a> {
                 elements.insert(pointer, slice.element);
             }
         }
-        let mut lows = Lows {
-            known: HashMap::default(),
+        Origins {
+            order,
             pointers,
             elements,
             integers,
-            zeros,
             definitions,
+        }
+    }
+}
+
+impl<'a> Lows<'a> {
+    fn new(origins: &Rc<Origins<'a>>, zeros: u32) -> Lows<'a> {
+        let mut lows = Lows {
+            known: HashMap::default(),
+            zeros,
+            origins: Rc::clone(origins),
         };
         // Registers start without a value, and only lose known bits.
         loop {
             let mut changed = false;
-            for &name in &order {
-                let all = &lows.definitions[name];
+            for &name in &origins.order {
+                let all = &origins.definitions[name];
                 let values = all.iter().filter_map(|it| lows.result(name, it));
                 if let Some(value) = values.reduce(Low::join) {
                     changed |= lows.known.insert(name, value) != Some(value);
@@ -188,7 +205,7 @@ impl<'a> Lows<'a> {
     fn of(&self, operand: &Operand<'a>) -> Option<Low> {
         match operand {
             Operand::Integer(value) => Some(Low::constant(value.bits)),
-            Operand::Name(name) if self.definitions.contains_key(name) => {
+            Operand::Name(name) if self.origins.definitions.contains_key(name) => {
                 self.known.get(name).copied()
             }
             _ => Some(Low::new(0, 0)),
@@ -198,10 +215,10 @@ impl<'a> Lows<'a> {
     /// Returns the low bits of a register after an instruction that writes it, or `None` if an
     /// operand has no value yet.
     fn result(&self, register: &'a str, it: &Instruction<'a>) -> Option<Low> {
-        if self.pointers.contains(register) {
+        if self.origins.pointers.contains(register) {
             return Some(Low::constant(0));
         }
-        if self.integers.contains(register) {
+        if self.origins.integers.contains(register) {
             return Some(Low::new(self.zeros, 0));
         }
         let mut values = Vec::new();
@@ -229,7 +246,7 @@ impl<'a> Lows<'a> {
     fn is_in_whole_vectors(&self, register: &'a str, bytes: i64) -> bool {
         let pointers = self.pointers_of(register);
         let is_whole = |pointer: &&str| {
-            let element = self.elements.get(*pointer);
+            let element = self.origins.elements.get(*pointer);
             element.is_some_and(|element| element.is_multiple_of(bytes as u64))
         };
         !pointers.is_empty() && pointers.iter().all(is_whole)
@@ -237,11 +254,11 @@ impl<'a> Lows<'a> {
 
     /// Returns the pointers among the parameters that a register is computed from.
     fn pointers_of(&self, register: &'a str) -> BTreeSet<&'a str> {
-        self.origins(register, &self.pointers)
+        self.origins_of(register, &self.origins.pointers)
     }
 
     /// Returns those of some registers that the low bits of a register are computed from.
-    fn origins(&self, register: &'a str, among: &HashSet<&'a str>) -> BTreeSet<&'a str> {
+    fn origins_of(&self, register: &'a str, among: &HashSet<&'a str>) -> BTreeSet<&'a str> {
         let mut found = BTreeSet::new();
         let mut seen = HashSet::from_iter([register]);
         let mut left = vec![register];
@@ -250,7 +267,7 @@ impl<'a> Lows<'a> {
                 found.insert(name);
                 continue;
             }
-            for it in self.definitions.get(name).into_iter().flatten() {
+            for it in self.origins.definitions.get(name).into_iter().flatten() {
                 for operand in low_sources(it) {
                     if let &Operand::Name(name) = operand
                         && seen.insert(name)
@@ -473,20 +490,24 @@ fn find<'a>(
 ) -> Option<Found<'a>> {
     let cold = graph.cold();
     let loops = Loops::new(graph, &cold);
-    let plain = Lows::new(graph, slices, 0);
+    let origins = Rc::new(Origins::new(graph, slices));
+    let plain = Lows::new(&origins, 0);
+    let hot = special.blocks(graph).into_iter().filter(|&id| !cold[id]);
+    let bodies: Vec<(Id, Vec<Statement<'a>>)> = hot
+        .map(|id| (id, with_early_constants(&graph.blocks[id].body)))
+        .collect();
     let mut found: Option<(usize, Found<'a>)> = None;
     for zeros in 0..=LARGEST {
-        let assumed = (zeros > 0).then(|| Lows::new(graph, slices, zeros));
+        let assumed = (zeros > 0).then(|| Lows::new(&origins, zeros));
         let lows = assumed.as_ref().unwrap_or(&plain);
         let (mut removed, mut changes, mut sizes) = (0, Vec::new(), BTreeMap::new());
         let mut demand = |register: &'a str, multiple: i64| {
             let size = sizes.entry(register).or_default();
             *size = multiple.max(*size);
         };
-        for id in special.blocks(graph).into_iter().filter(|&id| !cold[id]) {
-            let body = with_early_constants(&graph.blocks[id].body);
-            let repeats = |load: &Access<'a>| load.is_load() && loops.repeats(id, load);
-            let vectors = vectors_of(graph, names, lows, &body, &repeats);
+        for (id, body) in &bodies {
+            let repeats = |load: &Access<'a>| load.is_load() && loops.repeats(*id, load);
+            let vectors = vectors_of(graph, names, lows, body, &repeats);
             for vector in &vectors {
                 let base = vector[0].base;
                 let bytes = vector.iter().map(|it| it.bytes).sum();
@@ -500,19 +521,19 @@ fn find<'a>(
                     base.is_some_and(|base| base.plus(offset).zeros() >= bytes.trailing_zeros())
                 };
                 if !is_aligned(&plain) {
-                    for integer in lows.origins(base, &lows.integers) {
+                    for integer in lows.origins_of(base, &origins.integers) {
                         demand(integer, 1 << zeros);
                     }
                 }
             }
             if !vectors.is_empty() {
-                changes.push((id, body, vectors));
+                changes.push((*id, body.clone(), vectors));
             }
         }
         if removed > found.as_ref().map_or(0, |&(most, _)| most) {
             found = Some((removed, Found { changes, sizes }));
         }
-        if lows.integers.is_empty() {
+        if origins.integers.is_empty() {
             break;
         }
     }

@@ -12,11 +12,8 @@
 
 use crate::hash::{HashMap, HashSet};
 
-use petgraph::algo::dominators::Dominators;
-use petgraph::algo::tarjan_scc;
-use petgraph::graphmap::DiGraphMap;
-
 use super::arrivals::{Count, Place, outcomes};
+use super::digraph::{Digraph, Dominators};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{
     can_be_copied, has_effect, instructions, is_among_lanes, is_parameter, is_pure,
@@ -169,14 +166,11 @@ fn find<'a>(graph: &Graph<'a>, slow: &HashSet<Id>) -> Option<Found<'a>> {
 fn is_first(
     graph: &Graph<'_>,
     each: &Loop<'_>,
-    dominators: &Dominators<Id>,
+    dominators: &Dominators,
     ends: &[Id],
     (id, place): Place,
 ) -> bool {
-    let follows = |other: Id| {
-        let mut above = dominators.dominators(other).into_iter().flatten();
-        above.any(|above| above == id)
-    };
+    let follows = |other: Id| dominators.dominates(id, other);
     let mut quiet = true;
     for &other in &each.blocks {
         let count = match follows(other) {
@@ -306,20 +300,20 @@ fn has_exchange(graph: &Graph<'_>, id: Id) -> bool {
 
 /// Returns the blocks that each iteration of a loop runs exactly once, up to the one in which a
 /// thread leaves the loop.
-fn always(graph: &Graph<'_>, each: &Loop<'_>, dominators: &Dominators<Id>) -> HashSet<Id> {
-    let mut flow = DiGraphMap::<Id, ()>::new();
+fn always(graph: &Graph<'_>, each: &Loop<'_>, dominators: &Dominators) -> HashSet<Id> {
+    let mut flow = Digraph::new();
     let mut repeated = HashSet::default();
     for &id in &each.blocks {
         for to in graph.blocks[id].end.targets() {
             if to != each.header && each.contains(to) {
-                flow.add_edge(id, to, ());
+                flow.add_edge(id, to);
             }
             if to == id && to != each.header {
                 repeated.insert(id);
             }
         }
     }
-    let cycles = tarjan_scc(&flow).into_iter().filter(|it| it.len() > 1);
+    let cycles = flow.components().into_iter().filter(|it| it.len() > 1);
     repeated.extend(cycles.flatten());
     let above = dominators.dominators(each.latch).into_iter().flatten();
     above
