@@ -113,3 +113,42 @@ less:
 equal:
   ret i32 2
 }
+
+; LLVM writes the comparison with a power of two as a sign.
+; CHECK: define i32 @selected
+; CHECK: br i1 %0, label %less, label %not_less
+; CHECK: br i1 %1, label %greater, label %equal
+define i32 @selected(i64 %a) {
+  %1 = icmp sgt i64 %a, -1
+  %2 = icmp ne i64 %a, -9223372036854775808
+  %3 = zext i1 %2 to i8
+  %4 = select i1 %1, i8 -1, i8 %3
+  switch i8 %4, label %less [
+    i8 0, label %equal
+    i8 1, label %greater
+  ]
+less:
+  ret i32 10
+equal:
+  ret i32 20
+greater:
+  ret i32 30
+}
+
+; Neither comparison tells which of other results it is.
+; CHECK: define i32 @other_results
+; CHECK: switch i8
+define i32 @other_results(i64 %a, i8 %b) {
+  %1 = icmp sgt i64 %a, -1
+  %2 = select i1 %1, i8 -1, i8 %b
+  switch i8 %2, label %less [
+    i8 0, label %equal
+    i8 1, label %greater
+  ]
+less:
+  ret i32 10
+equal:
+  ret i32 20
+greater:
+  ret i32 30
+}

@@ -1,5 +1,6 @@
 //! The pass `branch_on_orderings`.
 
+use super::bound_searches::number;
 use super::remove_unreachable_blocks::remove_unreachable_blocks_of;
 use crate::builder::Builder;
 use crate::inst::{BinOp, CastOp, InstKind, IntPred};
@@ -88,35 +89,49 @@ impl Switch {
     }
 }
 
-/// Returns the comparisons "is less" and "is greater" whose difference a value is.
+/// Returns the comparisons "is less" and "is greater" of which a value is the ordering. The second one
+/// holds only if the first one does not.
 fn ordering(module: &Module, value: Value) -> Option<(Value, Value)> {
-    let InstKind::Bin {
-        op: BinOp::Sub,
-        lhs,
-        rhs,
-        ..
-    } = module.inst(value)?.kind
-    else {
-        return None;
-    };
-    let compared = |widened: Value| {
-        let InstKind::Cast {
+    let widened = |value: Value| match module.inst(value)?.kind {
+        InstKind::Cast {
             op: CastOp::ZExt,
             value,
-        } = module.inst(widened)?.kind
-        else {
-            return None;
-        };
-        let InstKind::ICmp { pred, lhs, rhs } = module.inst(value)?.kind else {
-            return None;
-        };
-        Some((value, pred, [lhs, rhs]))
+        } => Some(value),
+        _ => None,
     };
-    let (is_greater, greater, operands) = compared(lhs)?;
-    let (is_less, less, same) = compared(rhs)?;
-    let opposite = matches!(
-        (less, greater),
-        (IntPred::Ult, IntPred::Ugt) | (IntPred::Slt, IntPred::Sgt)
-    );
-    (opposite && operands == same).then_some((is_less, is_greater))
+    let compared = |value: Value| match module.inst(value)?.kind {
+        InstKind::ICmp { pred, lhs, rhs } => Some((pred, [lhs, rhs])),
+        _ => None,
+    };
+    match module.inst(value)?.kind {
+        // The difference of two comparisons.
+        InstKind::Bin {
+            op: BinOp::Sub,
+            lhs,
+            rhs,
+            ..
+        } => {
+            let (is_greater, is_less) = (widened(lhs)?, widened(rhs)?);
+            let (greater, operands) = compared(is_greater)?;
+            let (less, same) = compared(is_less)?;
+            let opposite = matches!(
+                (less, greater),
+                (IntPred::Ult, IntPred::Ugt) | (IntPred::Slt, IntPred::Sgt)
+            );
+            (opposite && operands == same).then_some((is_less, is_greater))
+        }
+        // LLVM writes comparisons with powers of two as a sign, and keeps the selection.
+        InstKind::Select {
+            cond,
+            then,
+            otherwise,
+        } => {
+            let width = module.types.int_bits(module.ty(value))?;
+            let differs = widened(otherwise)?;
+            let is_bool = module.types.int_bits(module.ty(differs))? == 1;
+            let is_minus_one = number(module, then)? == u128::MAX >> (128 - width);
+            (is_bool && is_minus_one).then_some((cond, differs))
+        }
+        _ => None,
+    }
 }
