@@ -28,6 +28,7 @@ mod branch_on_orderings;
 mod call_directly;
 mod call_pointers;
 mod check_windows;
+mod compare_ends;
 mod compare_indices;
 mod compute_elements;
 mod contract_halves;
@@ -91,6 +92,7 @@ pub use branch_on_orderings::branch_on_orderings;
 pub use call_directly::{VirtualCall, call_directly};
 pub use call_pointers::call_pointers;
 pub use check_windows::check_windows;
+pub use compare_ends::compare_ends;
 pub use compare_indices::compare_indices;
 pub use compute_elements::compute_elements;
 pub use contract_halves::contract_halves;
@@ -307,6 +309,11 @@ pub const PASSES: &[Pass] = &[
         name: "unroll_windows",
         about: "unrolls loops over the few elements around another one",
         run: unroll_windows,
+    },
+    Pass {
+        name: "compare_ends",
+        about: "removes branches on the least length of a range around an element",
+        run: compare_ends,
     },
     Pass {
         name: "read_constants",

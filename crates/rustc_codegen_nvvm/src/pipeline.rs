@@ -359,6 +359,7 @@ impl Compiler<'_> {
                     passes::unroll_array_loops(&mut optimized);
                     passes::check_windows(&mut optimized);
                     passes::unroll_windows(&mut optimized);
+                    passes::compare_ends(&mut optimized);
                     passes::read_constants(&mut optimized);
                     passes::compare_indices(&mut optimized);
                     passes::compute_elements(&mut optimized);

@@ -25,36 +25,10 @@ pub fn check_windows(module: &mut Module) {
         if checks.is_empty() {
             continue;
         }
-        let blocks = module.func(func).blocks.clone();
-        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
-        let flow = Flow::new(module, func, |block| index[&block]);
-        let assumed = assumed(module, &blocks);
+        let places = Places::new(module, func);
         let mut known = Vec::new();
         for check in checks {
-            let mut facts = Facts::default();
-            let at = index[&check.block];
-            for &(place, cond) in &assumed {
-                if flow.dominates(index[&place], at) {
-                    add(module, &mut facts, cond, true);
-                }
-            }
-            // The branches in front of the check.
-            for (from, &block) in blocks.iter().enumerate() {
-                if !flow.is_reachable(from) || !flow.dominates(from, at) || from == at {
-                    continue;
-                }
-                let Some((cond, then, otherwise)) = branch(module, block) else {
-                    continue;
-                };
-                let leads = |to: Block| {
-                    flow.dominates(index[&to], at) && flow.predecessors(index[&to]).len() == 1
-                };
-                match (leads(then), leads(otherwise)) {
-                    (true, false) => add(module, &mut facts, cond, true),
-                    (false, true) => add(module, &mut facts, cond, false),
-                    _ => {}
-                }
-            }
+            let facts = places.facts(module, check.block);
             if facts.is_at_most(module, check.low, check.high, 0) {
                 known.push((check.block, check.fails));
             }
@@ -63,16 +37,75 @@ pub fn check_windows(module: &mut Module) {
             continue;
         }
         for (block, fails) in known {
-            let result = branch(module, block).map(|(_, then, _)| then == fails);
-            let never = module.const_bool(result == Some(false));
-            let last = module.terminator(block);
-            if let Some(data) = last.and_then(|last| module.inst_mut(last))
-                && let InstKind::CondBr { cond, .. } = &mut data.kind
-            {
-                *cond = never;
-            }
+            let fails_if = branch(module, block).map(|(_, then, _)| then == fails);
+            decide(module, block, fails_if == Some(false));
         }
         prune(module, func);
+    }
+}
+
+/// Replaces the condition of a conditional branch.
+pub(super) fn decide(module: &mut Module, block: Block, holds: bool) {
+    let holds = module.const_bool(holds);
+    let last = module.terminator(block);
+    if let Some(data) = last.and_then(|last| module.inst_mut(last))
+        && let InstKind::CondBr { cond, .. } = &mut data.kind
+    {
+        *cond = holds;
+    }
+}
+
+/// The conditions of a function that are known at its blocks.
+pub(super) struct Places {
+    blocks: Vec<Block>,
+    index: HashMap<Block, usize>,
+    flow: Flow,
+    /// Conditions that hold, with the blocks that say so.
+    assumed: Vec<(Block, Value)>,
+}
+
+impl Places {
+    pub(super) fn new(module: &Module, func: Func) -> Places {
+        let blocks = module.func(func).blocks.clone();
+        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let flow = Flow::new(module, func, |block| index[&block]);
+        let assumed = assumed(module, &blocks);
+        Places {
+            blocks,
+            index,
+            flow,
+            assumed,
+        }
+    }
+
+    /// Returns what is known at the end of a block.
+    pub(super) fn facts(&self, module: &Module, block: Block) -> Facts {
+        let Places { index, flow, .. } = self;
+        let mut facts = Facts::default();
+        let at = index[&block];
+        for &(place, cond) in &self.assumed {
+            if flow.dominates(index[&place], at) {
+                add(module, &mut facts, cond, true);
+            }
+        }
+        // The branches in front of the block.
+        for (from, &block) in self.blocks.iter().enumerate() {
+            if !flow.is_reachable(from) || !flow.dominates(from, at) || from == at {
+                continue;
+            }
+            let Some((cond, then, otherwise)) = branch(module, block) else {
+                continue;
+            };
+            let leads = |to: Block| {
+                flow.dominates(index[&to], at) && flow.predecessors(index[&to]).len() == 1
+            };
+            match (leads(then), leads(otherwise)) {
+                (true, false) => add(module, &mut facts, cond, true),
+                (false, true) => add(module, &mut facts, cond, false),
+                _ => {}
+            }
+        }
+        facts
     }
 }
 

@@ -218,6 +218,9 @@ impl Facts {
             }
             _ => {}
         }
+        if self.parts_at_most(module, low, high, by, depth) {
+            return true;
+        }
         let mut terms = Terms {
             module,
             is_upper: true,
@@ -246,6 +249,56 @@ impl Facts {
             }
         };
         terms.all.iter().any(is_known)
+    }
+}
+
+impl Facts {
+    /// Like `at_most`, from facts about the operands of the instruction that computes `low`.
+    fn parts_at_most(
+        &self,
+        module: &Module,
+        low: Value,
+        high: Value,
+        by: i128,
+        depth: u32,
+    ) -> bool {
+        let low = unextended(module, low);
+        match module.inst(low).map(|data| &data.kind) {
+            // A sum that wraps around is less than without.
+            Some(&InstKind::Bin {
+                op: BinOp::Add,
+                lhs,
+                rhs,
+                ..
+            }) => number(module, rhs)
+                .and_then(|step| i128::try_from(step).ok())
+                .is_some_and(|step| self.at_most(module, lhs, high, by - step, depth)),
+            Some(InstKind::Call(call)) => {
+                let &[lhs, rhs] = &call.args[..] else {
+                    return false;
+                };
+                let is_at_most =
+                    |value: Value, by: i128| self.at_most(module, value, high, by, depth);
+                match intrinsic(&call.callee) {
+                    Some(Intrinsic::UMin) => is_at_most(lhs, by) || is_at_most(rhs, by),
+                    Some(Intrinsic::UMax) => is_at_most(lhs, by) && is_at_most(rhs, by),
+                    // The maximum of the difference and zero.
+                    Some(Intrinsic::USubSat) => {
+                        let step = number(module, rhs).and_then(|step| i128::try_from(step).ok());
+                        step.is_some_and(|step| is_at_most(lhs, by + step))
+                            && self.is_zero_at_most(module, high, by)
+                    }
+                    _ => false,
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns whether the sum of an integer without sign and a constant is not negative.
+    fn is_zero_at_most(&self, module: &Module, high: Value, by: i128) -> bool {
+        let least = number(module, high).and_then(|it| i128::try_from(it).ok());
+        least.unwrap_or(0) + by >= 0
     }
 }
 

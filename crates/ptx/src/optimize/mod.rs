@@ -74,6 +74,7 @@ mod vectors;
 mod version;
 mod weaker;
 mod whole;
+mod whole_reductions;
 mod whole_warps;
 mod wide_products;
 mod wide_steps;
@@ -186,6 +187,7 @@ pub fn optimize<'a>(
     kernels: Kernels<'_>,
     names: &'a Names,
 ) -> HashMap<&'a str, Budget> {
+    whole_reductions::replace(module);
     let no_return = no_return(module);
     let panics = panics(module, &no_return);
     let tables = Tables::new(module);

@@ -93,7 +93,10 @@ fn reductions<'a>(
 }
 
 /// Returns the distance of an exchange of 32 bits among all lanes of a warp.
-fn exchange<'a>(it: &Instruction<'a>, single: &HashMap<&'a str, Instruction<'a>>) -> Option<u64> {
+pub(super) fn exchange<'a>(
+    it: &Instruction<'a>,
+    single: &HashMap<&'a str, Instruction<'a>>,
+) -> Option<u64> {
     let [Operand::Name(_), Operand::Name(_), distance, segments, mask] = &it.operands[..] else {
         return None;
     };
