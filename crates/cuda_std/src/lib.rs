@@ -34,12 +34,12 @@
 #![no_std]
 #![cfg_attr(
     target_arch = "nvptx64",
-    feature(asm_experimental_arch, link_llvm_intrinsics),
+    feature(asm_experimental_arch, core_intrinsics, link_llvm_intrinsics),
     allow(internal_features)
 )]
 #![cfg_attr(
     nvvm_single_source,
-    feature(rustc_attrs, std_internals),
+    feature(core_intrinsics, rustc_attrs, std_internals),
     allow(internal_features)
 )]
 
