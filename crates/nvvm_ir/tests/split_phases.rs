@@ -254,6 +254,55 @@ fn is_split(replacements: &[(&str, &str)]) -> bool {
     new != text
 }
 
+/// A loop over the numbers below `%1`, of which `%0` are skipped first. `%2` is the number that is still
+/// to skip.
+const SKIP: &str = "
+declare void @seen(i64)
+
+define void @f(i64 %0, i64 %1) {
+start:
+  br label %4
+
+4:                                                ; preds = %8, %start
+  %2 = phi i64 [ %0, %start ], [ 0, %8 ]
+  %3 = phi i64 [ 0, %start ], [ %10, %8 ]
+  %5 = icmp eq i64 %2, 0
+  br i1 %5, label %7, label %6
+
+6:                                                ; preds = %4
+  %skipped = add i64 %3, %2
+  br label %7
+
+7:                                                ; preds = %6, %4
+  %9 = phi i64 [ %skipped, %6 ], [ %3, %4 ]
+  %end = icmp uge i64 %9, %1
+  br i1 %end, label %11, label %8
+
+8:                                                ; preds = %7
+  %10 = add i64 %9, 1
+  call void @seen(i64 %9)
+  br label %4
+
+11:                                               ; preds = %7
+  ret void
+}
+";
+
+#[test]
+fn loops_that_skip_at_the_start_are_split() {
+    assert_eq!(trace(SKIP, [2, 5], 60), [2, 3, 4]);
+    let new = split(SKIP);
+    // Only the first iteration tests what is to skip: its copy of the header branches to the next block.
+    let (_, later) = new.split_once("phase.0.1.4:\n").expect(&new);
+    assert!(!later.contains("br i1"), "{new}");
+    for args in [[0, 0], [1, 3], [4, 2], [2, 9]] {
+        assert_eq!(trace(SKIP, args, 60), trace(&new, args, 60), "{new}");
+    }
+    // Later iterations skip, too.
+    let again = SKIP.replace("[ 0, %8 ]", "[ 1, %8 ]");
+    assert_eq!(split(&again), again);
+}
+
 #[test]
 fn loops_over_two_iterators_are_split() {
     assert_eq!(trace(CHAIN, [1, 2], 60), [2, 3, 4, 1, 2]);

@@ -37,7 +37,9 @@ pub(super) const DEPTH: usize = 8;
 ///
 /// `for x in a.iter().chain(b)` is one loop. A phi of its header is the address of the next element of
 /// `a`, or null as soon as `a` is exhausted, and each iteration tests it. The loop becomes two loops,
-/// one after the other. `for x in option.into_iter().chain(other)` becomes code without a loop.
+/// one after the other. `for x in option.into_iter().chain(other)` becomes code without a loop. Of
+/// `for x in a.skip(n)`, each iteration tests whether elements are still to skip; only the first one does
+/// after the split.
 ///
 /// A block is copied for the facts that decide its branch or a later one. The loop remains one if
 /// a phase could follow a later one.
@@ -156,7 +158,7 @@ impl Split {
 pub(super) enum Numbers {
     /// Those that are addresses.
     None,
-    /// Also those that are chosen among constants.
+    /// Also those that are chosen among constants, and those that each iteration sets to zero.
     Constants,
 }
 
@@ -266,7 +268,8 @@ impl<'a> States<'a> {
         }
         let header = &module.block(blocks[each.header]).insts;
         let mut phis = (header.iter()).filter(|&inst| module.is_phi(*inst));
-        if !phis.any(|phi| states.all.contains(phi) && states.may_be_null(*phi)) {
+        let tells = |phi| states.may_be_null(phi) || states.is_reset(phi);
+        if !phis.any(|phi| states.all.contains(phi) && tells(*phi)) {
             return None;
         }
         for &block in &each.body {
@@ -322,8 +325,8 @@ impl<'a> States<'a> {
     }
 
     /// Returns whether a value may tell in which phase the loop is. Other integers that a loop carries, such
-    /// as counters, would only set the first iteration apart. What an inner loop carries tells in which
-    /// phase that loop is.
+    /// as counters, would not decide a branch of later iterations. What an inner loop carries tells in
+    /// which phase that loop is.
     fn is_state(&self, value: Value) -> bool {
         let module = self.module;
         if !module.is_phi(value) {
@@ -333,9 +336,33 @@ impl<'a> States<'a> {
         let block = module.inst(value).map(|data| self.index[&data.block]);
         let is_inner = block.is_some_and(|it| it != self.each.header && self.headers.contains(&it));
         let is_number = bits.is_some_and(|bits| bits > 8) && !self.chosen(value).is_address;
-        let is_state =
-            !is_number || self.numbers == Numbers::Constants && self.chosen(value).is_constant;
+        let is_state = !is_number
+            || self.is_reset(value)
+            || self.numbers == Numbers::Constants && self.chosen(value).is_constant;
         is_state && !is_inner
+    }
+
+    /// Returns whether a value is a number that each iteration sets to zero, as that of the elements which
+    /// `skip` and `step_by` have still to skip. It sets the first iteration apart.
+    fn is_reset(&self, value: Value) -> bool {
+        let module = self.module;
+        let Some(data) = module.inst(value) else {
+            return false;
+        };
+        let InstKind::Phi(incoming) = &data.kind else {
+            return false;
+        };
+        let is_zero = |value: Value| {
+            let constant = module.as_const(value);
+            matches!(constant, Some(Const::Zero | Const::Int(0)))
+        };
+        let (inside, outside): (Vec<_>, Vec<_>) = (incoming.iter())
+            .partition(|(_, from)| self.each.body.contains(&self.index[from]));
+        self.numbers == Numbers::Constants
+            && self.index[&data.block] == self.each.header
+            && module.types.int_bits(module.ty(value)).is_some()
+            && inside.iter().all(|&&(value, _)| is_zero(value))
+            && outside.iter().any(|&&(value, _)| !is_zero(value))
     }
 
     /// Returns whether a phi may be an address that the loop sets to null.
