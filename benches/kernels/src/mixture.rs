@@ -3,6 +3,7 @@
 
 // The kernels are as their author wrote them.
 #![allow(
+    missing_docs,
     clippy::chunks_exact_to_as_chunks,
     clippy::excessive_precision,
     clippy::manual_clamp,
