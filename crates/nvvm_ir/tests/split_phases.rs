@@ -370,6 +370,150 @@ fn loops_over_two_iterators_are_split() {
     ]));
 }
 
+/// A loop over pairs of two chains of iterators: of the addresses from `%a0` to `%ae`, then of numbers below
+/// `%0`, and of the addresses from `%b0` to `%be`, then of numbers below `%1`.
+fn zipped(a: [u64; 2], b: [u64; 2]) -> String {
+    let mut text = "
+declare void @seen(i64)
+
+define void @f(i64 %0, i64 %1) {
+start:
+"
+    .to_owned();
+    for (name, [from, to]) in [("a", a), ("b", b)] {
+        text += &format!(
+            "  %{name}0 = getelementptr inbounds i8, ptr inttoptr (i64 {from} to ptr), i64 0\n  \
+             %{name}e = inttoptr i64 {to} to ptr\n"
+        );
+    }
+    text += "  br label %head\n\nhead:\n";
+    for name in ["a", "b"] {
+        text += &format!("  %{name} = phi ptr [ %{name}0, %start ], [ %{name}next, %last ]\n");
+        text += &format!("  %{name}i = phi i64 [ 0, %start ], [ %{name}inext, %last ]\n");
+    }
+    text += "  br label %atest\n\n";
+    for (name, count, next) in [("a", "%0", "btest"), ("b", "%1", "last")] {
+        text += &format!(
+            "{name}test:
+  %{name}null = icmp eq ptr %{name}, null
+  br i1 %{name}null, label %{name}second, label %{name}first
+
+{name}first:
+  %{name}is = icmp eq ptr %{name}, %{name}e
+  %{name}plus = getelementptr inbounds i8, ptr %{name}, i64 1
+  br i1 %{name}is, label %{name}second, label %{next}
+
+{name}second:
+  %{name}isend = icmp eq i64 %{name}i, {count}
+  br i1 %{name}isend, label %end, label %{name}step
+
+{name}step:
+  %{name}iplus = add i64 %{name}i, 1
+  br label %{next}
+
+{next}:
+  %{name}next = phi ptr [ %{name}plus, %{name}first ], [ null, %{name}step ]
+  %{name}inext = phi i64 [ %{name}i, %{name}first ], [ %{name}iplus, %{name}step ]
+  %{name}of = phi ptr [ %{name}, %{name}first ], [ null, %{name}step ]
+  %{name}n = ptrtoint ptr %{name}of to i64
+  %{name}v = add i64 %{name}n, %{name}inext
+"
+        );
+        if name == "a" {
+            text = text
+                .replace("btest:\n", "bwas:\n")
+                .replace("%btest", "%bwas");
+            text += "  br label %btest\n\n";
+        }
+    }
+    text + "  call void @seen(i64 %av)
+  call void @seen(i64 %bv)
+  br label %head
+
+end:
+  ret void
+}
+"
+}
+
+#[test]
+fn loops_over_several_chains_have_a_copy_for_mixed_phases() {
+    for (a, b) in [([9, 12], [9, 14]), ([9, 14], [10, 14]), ([9, 9], [9, 11])] {
+        let text = zipped(a, b);
+        verify(&read_module(&text).unwrap()).unwrap();
+        let new = split(&text);
+        assert_ne!(text, new);
+        for args in [[0, 0], [1, 3], [4, 2], [2, 1], [9, 7]] {
+            assert_eq!(trace(&text, args, 60), trace(&new, args, 60), "{new}");
+        }
+        // At most the first iteration, and the phases in which none, some and all addresses are null.
+        let headers = new.matches("head:\n").count();
+        assert!((3..=4).contains(&headers), "{headers} {new}");
+    }
+}
+
+/// A loop around another one, whose first iteration makes twice as many iterations of it.
+const FIRST: &str = "
+declare void @seen(i64)
+
+define void @f(i64 %0, i64 %1) {
+start:
+  br label %head
+
+head:
+  %i = phi i64 [ 0, %start ], [ %i1, %last ]
+  %later = phi i1 [ false, %start ], [ true, %last ]
+  br i1 %later, label %search, label %twice
+
+twice:
+  call void @seen(i64 77)
+  br label %search
+
+search:
+  %k = phi i64 [ %i, %head ], [ %0, %twice ], [ %k1, %search ]
+  call void @seen(i64 %k)
+  %k1 = add i64 %k, 1
+  %m = and i64 %k, 3
+  %found = icmp eq i64 %m, 0
+  br i1 %found, label %last, label %search
+
+last:
+  call void @seen(i64 %k1)
+  %i1 = add i64 %i, 1
+  %e = icmp ugt i64 %i1, %1
+  br i1 %e, label %end, label %head
+
+end:
+  ret void
+}
+";
+
+#[test]
+fn first_iterations_of_outer_loops_are_split_off() {
+    let check = |text: &str| {
+        let new = split(text);
+        for args in [[0, 0], [1, 3], [4, 2], [2, 1]] {
+            assert_eq!(trace(text, args, 60), trace(&new, args, 60), "{new}");
+        }
+        new != text
+    };
+    assert!(check(FIRST));
+    // LLVM peels loops without inner loops.
+    let inner = FIRST
+        .replace("[ %k1, %search ]", "[ %k1, %never ]")
+        .replace("label %last, label %search", "label %last, label %never")
+        .replace("last:\n", "never:\n  br label %last\n\nlast:\n")
+        .replace(", [ %k1, %never ]", "");
+    assert!(!check(&inner));
+    // The iterations after the first one do not differ.
+    assert!(!check(
+        &FIRST.replace("[ true, %last ]", "[ false, %last ]")
+    ));
+    // It is not known whether the first iteration is the last one that differs.
+    let some = FIRST.replace("[ true, %last ]", "[ %found, %last ]");
+    assert!(!check(&some));
+}
+
 #[test]
 fn addresses_in_statics_are_not_null() {
     let text = CHAIN

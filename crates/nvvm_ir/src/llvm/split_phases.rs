@@ -18,13 +18,21 @@ use crate::types::{AddrSpace, TypeKind};
 use crate::value::{Block, Const, Func, Value, ValueKind};
 
 /// The maximum number of blocks of a loop.
-const BLOCKS: usize = 24;
+pub(super) const BLOCKS: usize = 24;
+/// The maximum if few copies of the header tell the phases of several addresses.
+const RANKS_BLOCKS: usize = 48;
 /// The maximum number of instructions of a loop.
 const INSTS: usize = 256;
-/// The maximum growth of the number of blocks and instructions.
-const GROWTH: usize = 3;
+/// The maximum growth of the number of blocks and instructions, in halves.
+const GROWTH: usize = 6;
+/// The maximum if few copies of the header tell the phases of several addresses.
+const RANKS_GROWTH: usize = 10;
+/// The maximum if no address tells the phase: the first iteration differs from the others.
+const FIRST_GROWTH: usize = 3;
 /// The maximum number of states of blocks before equivalent ones are merged.
 const NODES: usize = 512;
+/// The maximum if few copies of the header tell the phases of several addresses.
+const RANKS_NODES: usize = 2048;
 /// The maximum number of loops of a function that are split.
 const LOOPS: usize = 8;
 /// The maximum number of values among which a phi chooses.
@@ -43,6 +51,10 @@ pub(super) const DEPTH: usize = 8;
 ///
 /// A block is copied for the facts that decide its branch or a later one. The loop remains one if
 /// a phase could follow a later one.
+///
+/// Loops over several chains, as of `zip`, become three: one in which all of them are at their first
+/// iterators, one in which some are, and one in which none is. The first iteration of a loop around
+/// another one is split off if a phi tells that it differs from the others, as that of `skip` does.
 pub(super) fn split_phases(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
     let mut text = text.to_owned();
     for round in 0..LOOPS {
@@ -92,6 +104,12 @@ enum Target {
 struct Copy {
     /// The block's index.
     block: usize,
+    /// The copy of the header with which the iteration started, if iterations are kept apart.
+    start: Option<usize>,
+    rank: Rank,
+    /// The results of the block's integer comparisons that are the same whenever the copy runs, by the
+    /// comparison's number in the block.
+    known: BTreeMap<usize, bool>,
     /// The targets of the terminator, in the order of its successors. A terminator that is decided
     /// has one.
     to: Vec<Target>,
@@ -112,7 +130,7 @@ impl Split {
     fn all(module: &Module, func: Func) -> Vec<Split> {
         let mut found: Vec<Split> = Vec::new();
         for numbers in [Numbers::Constants, Numbers::None] {
-            for_each_loop(module, func, numbers, |states, flow| {
+            for_each_loop(module, func, numbers, RANKS_BLOCKS, |states, flow| {
                 found.extend(states.split(flow));
             });
         }
@@ -121,12 +139,14 @@ impl Split {
     }
 
     /// Returns whether the copies are few, form loops that are each entered at one block, and none of
-    /// the loops has two copies of a block.
-    fn is_good(&self, module: &Module, blocks: &[Block]) -> bool {
+    /// the loops has two copies of a block, or of the header if the threads of a warp may be apart until
+    /// they reach it.
+    fn is_good(&self, module: &Module, blocks: &[Block], growth: usize, sharing: Sharing) -> bool {
         let size = |block: usize| module.block(blocks[block]).insts.len();
         let before: usize = self.body.iter().map(|&block| size(block)).sum();
         let after: usize = self.copies.iter().map(|copy| size(copy.block)).sum();
-        let is_small = self.copies.len() <= GROWTH * self.body.len() && after <= GROWTH * before;
+        let is_small =
+            2 * self.copies.len() <= growth * self.body.len() && 2 * after <= growth * before;
         let root = self.copies.len();
         let successors = |copy: usize| -> Vec<usize> {
             match self.copies.get(copy) {
@@ -143,8 +163,10 @@ impl Split {
         let next: Vec<Vec<usize>> = all.iter().map(|&copy| successors(copy)).collect();
         let cycles = crate::graph::cycles(root + 1, |copy, i| next[copy].get(i).copied());
         let is_once = |cycle: &Vec<usize>| {
-            let of: HashSet<usize> = cycle.iter().map(|&copy| self.copies[copy].block).collect();
-            of.len() == cycle.len()
+            let of = cycle.iter().map(|&copy| self.copies[copy].block);
+            let is_compared = |block: &usize| sharing != Sharing::Ranks || *block == self.header;
+            let compared: Vec<usize> = of.filter(is_compared).collect();
+            compared.iter().collect::<HashSet<_>>().len() == compared.len()
         };
         self.copies.len() > self.body.len()
             && is_small
@@ -162,11 +184,12 @@ pub(super) enum Numbers {
     Constants,
 }
 
-/// Calls `f` with the small loops of a function whose phis decide branches.
+/// Calls `f` with the small loops of a function, of at most `most` blocks, whose phis decide branches.
 pub(super) fn for_each_loop(
     module: &Module,
     func: Func,
     numbers: Numbers,
+    most: usize,
     mut f: impl FnMut(&States<'_>, &Flow),
 ) {
     let blocks = &module.func(func).blocks;
@@ -184,7 +207,8 @@ pub(super) fn for_each_loop(
         }) && before.all(|&from| flow.is_reachable(from as usize))
     };
     for each in &loops {
-        if is_small(module, blocks, each)
+        if each.body.len() <= most
+            && is_small(module, blocks, each)
             && is_entered(each)
             && let Some(states) = States::new(module, blocks, &index, each, &headers, numbers)
         {
@@ -201,8 +225,7 @@ fn is_small(module: &Module, blocks: &[Block], each: &Loop) -> bool {
         let data = module.block(blocks[block]);
         data.no_unroll || data.unroll_count.is_some()
     };
-    each.body.len() <= BLOCKS
-        && size <= INSTS
+    size <= INSTS
         && body().all(|block| is_plain(module, block))
         && !each.latches.iter().any(|&latch| keeps(latch))
         && !insts.any(|&inst| {
@@ -239,6 +262,31 @@ struct Chosen {
 /// A block with what is known when it starts.
 pub(super) type Node = (usize, Facts);
 
+/// Which copies of a block are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// Those for which the same is known.
+    Facts,
+    /// Those whose iterations also started at the same copy of the header.
+    Starts,
+    /// As `Starts`. The header has one copy for iterations in which some addresses that may be null
+    /// are null and others are not.
+    Ranks,
+}
+
+/// In the order in which they are tried.
+const SHARINGS: [Sharing; 3] = [Sharing::Facts, Sharing::Starts, Sharing::Ranks];
+
+/// How many of the addresses of a header that may be null are null.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Rank {
+    /// The loop starts.
+    Start,
+    None,
+    Some,
+    All,
+}
+
 impl<'a> States<'a> {
     fn new(
         module: &'a Module,
@@ -268,8 +316,9 @@ impl<'a> States<'a> {
         }
         let header = &module.block(blocks[each.header]).insts;
         let mut phis = (header.iter()).filter(|&inst| module.is_phi(*inst));
-        let tells = |phi| states.may_be_null(phi) || states.is_reset(phi);
-        if !phis.any(|phi| states.all.contains(phi) && tells(*phi)) {
+        let is_phase =
+            |phi: Value| states.may_be_null(phi) || states.is_reset(phi) || states.is_of_first(phi);
+        if !phis.any(|&phi| states.all.contains(&phi) && is_phase(phi)) {
             return None;
         }
         for &block in &each.body {
@@ -356,8 +405,8 @@ impl<'a> States<'a> {
             let constant = module.as_const(value);
             matches!(constant, Some(Const::Zero | Const::Int(0)))
         };
-        let (inside, outside): (Vec<_>, Vec<_>) = (incoming.iter())
-            .partition(|(_, from)| self.each.body.contains(&self.index[from]));
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            (incoming.iter()).partition(|(_, from)| self.each.body.contains(&self.index[from]));
         self.numbers == Numbers::Constants
             && self.index[&data.block] == self.each.header
             && module.types.int_bits(module.ty(value)).is_some()
@@ -369,6 +418,29 @@ impl<'a> States<'a> {
     fn may_be_null(&self, phi: Value) -> bool {
         let chosen = self.chosen(phi);
         chosen.is_address && chosen.may_be_null
+    }
+
+    /// Returns whether a phi tells whether an iteration is the first one of a loop around another loop.
+    /// LLVM only peels loops without inner loops.
+    fn is_of_first(&self, phi: Value) -> bool {
+        let body = &self.each.body;
+        let headers = self.headers.iter().filter(|it| body.contains(it));
+        let is_around = headers.count() > 1;
+        let Some(InstKind::Phi(incoming)) = self.module.inst(phi).map(|data| &data.kind) else {
+            return false;
+        };
+        let values = |is_back: bool| -> Option<u128> {
+            let mut values = (incoming.iter())
+                .filter(|(_, from)| body.contains(&self.index[from]) == is_back)
+                .map(|&(value, _)| match self.module.as_const(value)? {
+                    Const::Int(number) => Some(*number),
+                    Const::Zero => Some(0),
+                    _ => None,
+                });
+            let first = values.next()??;
+            values.all(|value| value == Some(first)).then_some(first)
+        };
+        is_around && matches!((values(false), values(true)), (Some(a), Some(b)) if a != b)
     }
 
     /// Returns among what a value is chosen.
@@ -457,7 +529,7 @@ impl<'a> States<'a> {
         to.filter(|to| self.each.body.contains(to)).collect()
     }
 
-    fn phis(&self, block: usize) -> impl Iterator<Item = Value> {
+    fn phis(&self, block: usize) -> impl Iterator<Item = Value> + Clone {
         let tracked = self.tracked[&block].iter().copied();
         tracked.filter(|&value| self.module.is_phi(value))
     }
@@ -749,6 +821,27 @@ impl<'a> States<'a> {
         new
     }
 
+    /// Reduces what is known at the header to what tells ranks apart. The rank of an iteration is not
+    /// lower than that of the one before.
+    fn rank(&self, facts: &mut Facts, before: Rank) -> Rank {
+        let header = self.each.header;
+        let live = &self.live[&header];
+        let phis = self.phis(header).filter(|phi| live.contains(phi));
+        let addresses: Vec<Value> = phis.filter(|&phi| self.may_be_null(phi)).collect();
+        let are_all = |facts: &Facts, fact: Fact| {
+            let mut known = addresses.iter().map(|phi| facts.get(phi));
+            known.all(|known| known == Some(&fact))
+        };
+        if are_all(facts, Fact::Int(0)) {
+            return Rank::All;
+        }
+        if before <= Rank::None && are_all(facts, Fact::NonZero) {
+            return Rank::None;
+        }
+        facts.retain(|value, _| !addresses.contains(value));
+        Rank::Some
+    }
+
     /// Returns the edges from a node, and whether it is decided which one is taken.
     fn edges(&self, node: &Node) -> (Vec<(usize, Facts)>, bool) {
         let block = &node.0;
@@ -833,13 +926,30 @@ impl<'a> States<'a> {
         facts
     }
 
+    /// Returns the results of integer comparisons that are known in a node, by their numbers in the block.
+    fn known_comparisons(&self, node: &Node) -> BTreeMap<usize, bool> {
+        let facts = self.facts_in(node);
+        let insts = self.module.block(self.blocks[node.0]).insts.iter();
+        let is_comparison = |inst: &&Value| {
+            let kind = self.module.inst(**inst).map(|data| &data.kind);
+            matches!(kind, Some(InstKind::ICmp { .. }))
+        };
+        let results = insts.filter(is_comparison).map(|inst| facts.get(inst));
+        let known = (0..).zip(results).filter_map(|(number, fact)| match fact {
+            Some(Fact::Int(result)) => Some((number, *result != 0)),
+            _ => None,
+        });
+        known.collect()
+    }
+
     /// Returns the nodes that are reachable from the ways into the loop, a copy of a block for each of
     /// them, and the copies of the header at which the loop is entered, by the edges' sources.
-    pub(super) fn explore(&self, flow: &Flow) -> Option<(Vec<Node>, Split)> {
+    pub(super) fn explore(&self, flow: &Flow, sharing: Sharing) -> Option<(Vec<Node>, Split)> {
         let header = self.each.header;
-        let mut nodes: Vec<Node> = Vec::new();
-        let mut numbers: BTreeMap<Node, usize> = BTreeMap::new();
-        let mut number = |nodes: &mut Vec<Node>, node: Node| {
+        // With each node, the number of the header's node with which its iteration started, and its rank.
+        let mut nodes: Vec<(Node, Option<usize>, Rank)> = Vec::new();
+        let mut numbers: BTreeMap<(Node, Option<usize>, Rank), usize> = BTreeMap::new();
+        let mut number = |nodes: &mut Vec<_>, node: (Node, Option<usize>, Rank)| {
             *numbers.entry(node).or_insert_with_key(|node| {
                 nodes.push(node.clone());
                 nodes.len() - 1
@@ -849,14 +959,27 @@ impl<'a> States<'a> {
         let before = flow.predecessors(header).iter().map(|&from| from as usize);
         for from in before.filter(|from| !self.each.body.contains(from)) {
             let facts = self.enter(&Facts::new(), self.blocks[from], header);
-            entries.insert(from, number(&mut nodes, (header, facts)));
+            let node = (header, facts);
+            let rank = match sharing {
+                Sharing::Ranks => match self.rank(&mut node.1.clone(), Rank::Start) {
+                    Rank::Some => Rank::Start,
+                    rank => rank,
+                },
+                _ => Rank::Start,
+            };
+            entries.insert(from, number(&mut nodes, (node, None, rank)));
         }
+        let most = match sharing {
+            Sharing::Facts | Sharing::Starts => NODES,
+            Sharing::Ranks => RANKS_NODES,
+        };
         let mut copies: Vec<Copy> = Vec::new();
         while copies.len() < nodes.len() {
-            if nodes.len() > NODES {
+            if nodes.len() > most {
                 return None;
             }
-            let node = nodes[copies.len()].clone();
+            let at = copies.len();
+            let (node, own_start, own_rank) = nodes[at].clone();
             let (edges, mut is_decided) = self.edges(&node);
             let mut next: Vec<Node> = Vec::new();
             for (target, facts) in edges {
@@ -873,14 +996,25 @@ impl<'a> States<'a> {
                 next = vec![only];
             }
             let mut to = Vec::new();
-            for next in next {
+            for mut next in next {
                 to.push(match self.each.body.contains(&next.0) {
                     false => Target::Outside(next.0),
-                    true => Target::Copy(number(&mut nodes, next)),
+                    true => {
+                        let (mut start, mut rank) = (None, own_rank);
+                        if next.0 == header && sharing == Sharing::Ranks {
+                            rank = self.rank(&mut next.1, rank);
+                        } else if next.0 != header && sharing != Sharing::Facts {
+                            start = own_start.or(Some(at));
+                        }
+                        Target::Copy(number(&mut nodes, (next, start, rank)))
+                    }
                 });
             }
             copies.push(Copy {
                 block: node.0,
+                start: own_start,
+                rank: own_rank,
+                known: self.known_comparisons(&node),
                 to,
                 is_decided,
             });
@@ -891,15 +1025,34 @@ impl<'a> States<'a> {
             copies,
             entries,
         };
+        let nodes = nodes.into_iter().map(|(node, ..)| node).collect();
         Some((nodes, split))
     }
 
     /// Returns the copies of the loop's blocks that decide most branches.
     fn split(&self, flow: &Flow) -> Option<Split> {
-        let (_, split) = self.explore(flow)?;
-        let split = split.merged();
-        let of: BTreeSet<usize> = split.copies.iter().map(|copy| copy.block).collect();
-        (of == self.each.body && split.is_good(self.module, self.blocks)).then_some(split)
+        let phis = self.phis(self.each.header);
+        let addresses = phis.filter(|&phi| self.may_be_null(phi)).count();
+        let growth = |sharing: Sharing| match sharing {
+            _ if addresses == 0 => FIRST_GROWTH,
+            Sharing::Facts | Sharing::Starts => GROWTH,
+            Sharing::Ranks => RANKS_GROWTH,
+        };
+        let mut sharings = SHARINGS.into_iter();
+        sharings.find_map(|sharing| {
+            let may_be = match sharing {
+                Sharing::Facts | Sharing::Starts => self.each.body.len() <= BLOCKS,
+                Sharing::Ranks => addresses > 1,
+            };
+            if !may_be {
+                return None;
+            }
+            let (_, split) = self.explore(flow, sharing)?;
+            let split = split.merged();
+            let of: BTreeSet<usize> = split.copies.iter().map(|copy| copy.block).collect();
+            let is_good = || split.is_good(self.module, self.blocks, growth(sharing), sharing);
+            (of == self.each.body && is_good()).then_some(split)
+        })
     }
 }
 
@@ -923,8 +1076,7 @@ impl Split {
         let mut class: Vec<usize> = vec![0; copies.len()];
         let mut count = 0;
         loop {
-            let mut known: HashMap<(usize, Option<usize>, usize, Vec<Target>), usize> =
-                HashMap::new();
+            let mut known: HashMap<_, usize> = HashMap::new();
             let mut new = Vec::with_capacity(copies.len());
             for (at, copy) in copies.iter().enumerate() {
                 let decided = copy
@@ -936,7 +1088,13 @@ impl Split {
                         Target::Copy(to) => copies[*to].block,
                     });
                 let next = known.len();
-                let key = (copy.block, decided, class[at], to_classes(copy, &class));
+                let start = copy.start.map(|start| class[start]);
+                let key = (
+                    (copy.block, copy.rank),
+                    [decided, start],
+                    class[at],
+                    to_classes(copy, &class),
+                );
                 new.push(*known.entry(key).or_insert(next));
             }
             class = new;
@@ -948,7 +1106,13 @@ impl Split {
         let mut merged: Vec<Option<Copy>> = vec![None; count];
         for (at, copy) in copies.into_iter().enumerate() {
             let to = to_classes(&copy, &class);
-            merged[class[at]].get_or_insert(Copy { to, ..copy });
+            let start = copy.start.map(|start| class[start]);
+            match &mut merged[class[at]] {
+                Some(first) => first
+                    .known
+                    .retain(|number, result| copy.known.get(number) == Some(result)),
+                first => *first = Some(Copy { to, start, ..copy }),
+            }
         }
         Split {
             header,
@@ -1136,6 +1300,7 @@ impl<'a> Body<'a> {
             let mut text: Vec<(String, Option<&str>)> = Vec::new();
             let mut ends = std::mem::take(&mut at_end[at]);
             let mut targets = copy.to.iter();
+            let mut comparisons = 0;
             for (index, line) in (block.first..).zip(&lines[block.first..block.end]) {
                 let defined = line.trim().split_once(" = ").map(|(name, _)| name);
                 if index == block.terminator {
@@ -1180,6 +1345,16 @@ impl<'a> Body<'a> {
                         }
                         new
                     }
+                };
+                let line = match line.split_once(" = icmp ") {
+                    Some((name, _)) => {
+                        comparisons += 1;
+                        match copy.known.get(&(comparisons - 1)) {
+                            Some(result) => format!("{name} = or i1 {result}, false"),
+                            None => line,
+                        }
+                    }
+                    None => line,
                 };
                 let line = match has_scopes && number(at) > 0 {
                     true => without_scopes(&line, 1)?,
