@@ -168,7 +168,21 @@ impl Split {
             let compared: Vec<usize> = of.filter(is_compared).collect();
             compared.iter().collect::<HashSet<_>>().len() == compared.len()
         };
+        // Exhausted iterators remain so. Those of `flatten` do not: loops over local arrays are then
+        // unrolled as a whole.
+        let is_last = |copy: &Copy| {
+            let mut headers = copy.to.iter().filter_map(|to| match to {
+                Target::Copy(to) if self.copies[*to].block == self.header => {
+                    Some(&self.copies[*to])
+                }
+                _ => None,
+            });
+            copy.rank != Rank::All || headers.all(|header| header.rank == Rank::All)
+        };
+        let has_last = self.copies.iter().any(|copy| copy.rank == Rank::All);
+        let is_one_way = has_last && self.copies.iter().all(is_last);
         self.copies.len() > self.body.len()
+            && (sharing == Sharing::Facts || is_one_way)
             && is_small
             && cycles.iter().all(is_once)
             && is_reducible(&all, root, successors)
@@ -267,15 +281,13 @@ pub(super) type Node = (usize, Facts);
 pub(super) enum Sharing {
     /// Those for which the same is known.
     Facts,
-    /// Those whose iterations also started at the same copy of the header.
-    Starts,
-    /// As `Starts`. The header has one copy for iterations in which some addresses that may be null
-    /// are null and others are not.
+    /// Those whose iterations also started at the same copy of the header. The header has one copy for
+    /// iterations in which some addresses that may be null are null and others are not.
     Ranks,
 }
 
 /// In the order in which they are tried.
-const SHARINGS: [Sharing; 3] = [Sharing::Facts, Sharing::Starts, Sharing::Ranks];
+const SHARINGS: [Sharing; 2] = [Sharing::Facts, Sharing::Ranks];
 
 /// How many of the addresses of a header that may be null are null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -970,7 +982,7 @@ impl<'a> States<'a> {
             entries.insert(from, number(&mut nodes, (node, None, rank)));
         }
         let most = match sharing {
-            Sharing::Facts | Sharing::Starts => NODES,
+            Sharing::Facts => NODES,
             Sharing::Ranks => RANKS_NODES,
         };
         let mut copies: Vec<Copy> = Vec::new();
@@ -1003,7 +1015,7 @@ impl<'a> States<'a> {
                         let (mut start, mut rank) = (None, own_rank);
                         if next.0 == header && sharing == Sharing::Ranks {
                             rank = self.rank(&mut next.1, rank);
-                        } else if next.0 != header && sharing != Sharing::Facts {
+                        } else if next.0 != header && sharing == Sharing::Ranks {
                             start = own_start.or(Some(at));
                         }
                         Target::Copy(number(&mut nodes, (next, start, rank)))
@@ -1014,7 +1026,10 @@ impl<'a> States<'a> {
                 block: node.0,
                 start: own_start,
                 rank: own_rank,
-                known: self.known_comparisons(&node),
+                known: match sharing {
+                    Sharing::Facts => BTreeMap::new(),
+                    Sharing::Ranks => self.known_comparisons(&node),
+                },
                 to,
                 is_decided,
             });
@@ -1035,13 +1050,13 @@ impl<'a> States<'a> {
         let addresses = phis.filter(|&phi| self.may_be_null(phi)).count();
         let growth = |sharing: Sharing| match sharing {
             _ if addresses == 0 => FIRST_GROWTH,
-            Sharing::Facts | Sharing::Starts => GROWTH,
+            Sharing::Facts => GROWTH,
             Sharing::Ranks => RANKS_GROWTH,
         };
         let mut sharings = SHARINGS.into_iter();
         sharings.find_map(|sharing| {
             let may_be = match sharing {
-                Sharing::Facts | Sharing::Starts => self.each.body.len() <= BLOCKS,
+                Sharing::Facts => self.each.body.len() <= BLOCKS,
                 Sharing::Ranks => addresses > 1,
             };
             if !may_be {
