@@ -1801,6 +1801,11 @@ fn rows_of_matrices_are_within_the_product_of_the_extents() {
     assert!(checks(&next).1 > none);
     // As a signed number, a difference may be negative.
     assert_eq!(checks(&both.replace("lt.u64", "lt.s64")).1, none + 1);
+    // Rows with one element less: a slice of such rows is shorter than the product.
+    let shorter = "sub.s64 %d2, %row, %y; setp.gt.u64 %k0, %d2, %rd2; @%k0 bra $P0;
+        sub.s64 %left, %rd2, %d2; add.s64 %more, %rd4, -1; setp.lt.u64 %k1, %left, %more;
+        @%k1 bra $P1;";
+    assert_eq!(checks(shorter), (false, none + 2));
     // Launches for which the product is within the slice would panic.
     let greater = "setp.gt.u64 %k0, %row, %rd2;";
     let at_most = "setp.le.u64 %k0, %row, %rd2;";
@@ -4336,6 +4341,25 @@ fn checks_of_some_iterations_move_out_of_loops() {
         let found = of("setp.le.u64 %p1, %y, 7;", test);
         assert_eq!(found, Some([0, 0, 0]), "{test}");
     }
+    // All but the one with 0.
+    let with_zero = of("setp.le.u64 %p1, %y, 7;", "setp.eq.s64 %p1, %y, 0;");
+    assert_eq!(with_zero, Some([1, 0, 1]));
+    // Ways that meet again before the check.
+    let meeting = "@%p1 bra $skip; setp.lt.u64 %p4, %len, 5; @%p4 bra $meet;
+        add.s32 %r1, %r1, 1; $meet:";
+    assert_eq!(of("@%p1 bra $skip;", meeting), Some([1, 0, 1]));
+    // Of other steps, only those of a counter count.
+    let by_four = replaced(&body, "add.s64 %y, %y, 1;", "add.s64 %y, %y, 4;");
+    assert_eq!(ahead(&by_four), Some([1, 0, 1]));
+    let at_least = replaced(
+        &by_four,
+        "setp.le.u64 %p1, %y, 7;",
+        "setp.ge.u64 %p1, %y, 7;",
+    );
+    assert_eq!(ahead(&at_least), Some([0, 1, 2]));
+    let sum = "add.s64 %sum, %y, %len; setp.le.u64 %p1, %sum, 7;";
+    let of_sum = replaced(&by_four, "setp.le.u64 %p1, %y, 7;", sum);
+    assert_eq!(ahead(&of_sum), Some([0, 0, 0]));
 }
 
 #[test]
