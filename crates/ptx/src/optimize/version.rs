@@ -938,7 +938,7 @@ impl<'l, 'a> Ahead<'l, 'a> {
     }
 
     /// Returns whether a value is the same in all iterations, even if the loop computes it.
-    fn is_invariant(&self, operand: &Operand<'a>) -> bool {
+    pub fn is_invariant(&self, operand: &Operand<'a>) -> bool {
         self.each.is_invariant(operand)
             || matches!(operand, Operand::Name(name) if self.slope(name) == Some(Some(0)))
     }
@@ -1017,8 +1017,19 @@ impl<'l, 'a> Ahead<'l, 'a> {
         }
     }
 
+    /// Returns the constant that each iteration adds to a register, if the register is computed without
+    /// conversions, which would wrap around at another width.
+    pub fn step_without_wrap(&mut self, register: &'a str) -> Option<i64> {
+        let step = self.slope(register)??;
+        let conditions = self.conditions.len();
+        self.attempt(|ahead| {
+            ahead.demand_no_wrap(register, 0)?;
+            (ahead.conditions.len() == conditions).then_some(step)
+        })
+    }
+
     /// Returns the value of an operand in the first iteration (0) or in the second (1).
-    fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
+    pub fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
         let Operand::Name(name) = *operand else {
             return Some(operand.clone());
         };
