@@ -67,6 +67,7 @@ mod separate_locals;
 mod separate_panics;
 mod share_slots;
 mod skip_selects;
+mod skip_swaps;
 mod square_differences;
 mod step_zips;
 mod subtract_steps;
@@ -133,6 +134,7 @@ pub use separate_panics::separate_panics;
 pub(crate) use share_slots::{Copied, copied_locals};
 pub use share_slots::{SlotSharing, share_slots};
 pub use skip_selects::skip_selects;
+pub use skip_swaps::skip_swaps;
 pub use square_differences::square_differences;
 pub use step_zips::step_zips;
 pub use subtract_steps::subtract_steps;
@@ -204,6 +206,11 @@ pub const PASSES: &[Pass] = &[
         name: "store_sin_cos",
         about: "lets functions that return a sine and a cosine store both",
         run: store_sin_cos,
+    },
+    Pass {
+        name: "skip_swaps",
+        about: "removes branches and selects that only swap the operands of commutative operations",
+        run: skip_swaps,
     },
     Pass {
         name: "branch_on_orderings",

@@ -1801,6 +1801,11 @@ fn rows_of_matrices_are_within_the_product_of_the_extents() {
     assert!(checks(&next).1 > none);
     // As a signed number, a difference may be negative.
     assert_eq!(checks(&both.replace("lt.u64", "lt.s64")).1, none + 1);
+    // Rows with one element less: a slice of such rows is shorter than the product.
+    let shorter = "sub.s64 %d2, %row, %y; setp.gt.u64 %k0, %d2, %rd2; @%k0 bra $P0;
+        sub.s64 %left, %rd2, %d2; add.s64 %more, %rd4, -1; setp.lt.u64 %k1, %left, %more;
+        @%k1 bra $P1;";
+    assert_eq!(checks(shorter), (false, none + 2));
     // Launches for which the product is within the slice would panic.
     let greater = "setp.gt.u64 %k0, %row, %rd2;";
     let at_most = "setp.le.u64 %k0, %row, %rd2;";
@@ -4336,6 +4341,25 @@ fn checks_of_some_iterations_move_out_of_loops() {
         let found = of("setp.le.u64 %p1, %y, 7;", test);
         assert_eq!(found, Some([0, 0, 0]), "{test}");
     }
+    // All but the one with 0.
+    let with_zero = of("setp.le.u64 %p1, %y, 7;", "setp.eq.s64 %p1, %y, 0;");
+    assert_eq!(with_zero, Some([1, 0, 1]));
+    // Ways that meet again before the check.
+    let meeting = "@%p1 bra $skip; setp.lt.u64 %p4, %len, 5; @%p4 bra $meet;
+        add.s32 %r1, %r1, 1; $meet:";
+    assert_eq!(of("@%p1 bra $skip;", meeting), Some([1, 0, 1]));
+    // Of other steps, only those of a counter count.
+    let by_four = replaced(&body, "add.s64 %y, %y, 1;", "add.s64 %y, %y, 4;");
+    assert_eq!(ahead(&by_four), Some([1, 0, 1]));
+    let at_least = replaced(
+        &by_four,
+        "setp.le.u64 %p1, %y, 7;",
+        "setp.ge.u64 %p1, %y, 7;",
+    );
+    assert_eq!(ahead(&at_least), Some([0, 1, 2]));
+    let sum = "add.s64 %sum, %y, %len; setp.le.u64 %p1, %sum, 7;";
+    let of_sum = replaced(&by_four, "setp.le.u64 %p1, %y, 7;", sum);
+    assert_eq!(ahead(&of_sum), Some([0, 0, 0]));
 }
 
 #[test]
@@ -5044,6 +5068,76 @@ fn loads_stay_before_barriers() {
     assert!(stays_constant(&behind_a_branch(
         "st.global.u32 [%rd4+4], %r2; barrier.sync 1;"
     )));
+}
+
+#[test]
+fn loads_of_the_next_iteration_overlap_with_barriers() {
+    // The numbers of loads before the loop and in it.
+    let loads = |check: &str, load: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %at, %end, %to, %d<9>;
+            .shared .align 4 .b8 memory[256];
+            ld.param.u64 %at, [k_param_0];
+            ld.param.u64 %end, [k_param_1];
+            ld.param.u64 %to, [k_param_2];
+            mov.u32 %r1, %tid.x;
+            mov.u32 %r2, 1;
+            setp.lt.u32 %p2, %r1, 16;
+            $loop:
+            bar.sync 0;
+            ld.shared.u32 %r3, [memory];
+            {check}
+            {load}
+            bar.sync 0;
+            mad.lo.s32 %r2, %r3, %r2, %r4;
+            st.shared.u32 [memory], %r2;
+            add.s64 %at, %at, 128;
+            setp.ne.s64 %p1, %at, %end;
+            @%p1 bra $loop;
+            $end:
+            st.global.u32 [%to], %r2;
+            ret;"
+        ));
+        let (before, rest) = text.split_once("bar.sync").unwrap();
+        [before, rest].map(|part| part.matches("ld.global").count())
+    };
+    let ahead = [1, 1];
+    let stays = [0, 1];
+    let load = "add.s64 %d1, %at, 64; ld.global.nc.u32 %r4, [%d1+4];";
+    assert_eq!(loads("", load), ahead);
+    // The counter itself, but not after its step.
+    assert_eq!(loads("", "ld.global.nc.u32 %r4, [%at];"), ahead);
+    let late = "setp.ne.s32 %p3, %r1, 77; @%p3 bra $end; add.s64 %at, %at, 128;
+        ld.global.nc.u32 %r4, [%at]; setp.ne.s64 %p1, %at, %end; @%p1 bra $loop; bra $end;";
+    assert_eq!(loads("", late), stays);
+    // The same way in each iteration.
+    let check = "@!%p2 bra $end;";
+    assert_eq!(loads(check, load), ahead);
+    let computed = "and.b32 %r5, %r1, 3; setp.eq.s32 %p3, %r5, 1; @%p3 bra $end;";
+    assert_eq!(loads(computed, load), ahead);
+    let either = "@%p2 bra $then; setp.eq.s32 %p3, %r1, 1; @%p3 bra $end; $then:";
+    assert_eq!(loads(either, load), ahead);
+    // The next iteration may end before.
+    let shared = "setp.eq.s32 %p3, %r3, 1; @%p3 bra $end;";
+    assert_eq!(loads(shared, load), stays);
+    let counter = "setp.eq.s64 %p3, %at, 1000; @%p3 bra $end;";
+    assert_eq!(loads(counter, load), stays);
+    // Only some iterations or threads load.
+    assert_eq!(loads("", &format!("@%p2 bra $then; {load} $then:")), stays);
+    assert_eq!(loads("", &load.replace("ld.", "@%p2 ld.")), stays);
+    // Memory may change.
+    assert_eq!(loads("", &load.replace(".nc", "")), stays);
+    // The address depends on what other threads have stored, or on an index that may wrap around.
+    let stored = "mul.wide.u32 %d1, %r3, 4; add.s64 %d1, %d1, %to; ld.global.nc.u32 %r4, [%d1];";
+    assert_eq!(loads("", stored), stays);
+    let narrow = "cvt.u32.u64 %r5, %at; cvt.u64.u32 %d1, %r5; ld.global.nc.u32 %r4, [%d1];";
+    assert_eq!(loads("", narrow), stays);
+    // One of two loads cannot be ahead.
+    let both = format!("{load} ld.global.u32 %r5, [%to+4]; add.s32 %r4, %r4, %r5;");
+    assert_eq!(loads("", &both), [0, 2]);
 }
 
 /// Returns the entry for ordinary launches of a kernel with a thread per element of a partition, in a

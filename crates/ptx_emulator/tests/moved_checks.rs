@@ -276,9 +276,28 @@ impl<'r> Text<'r> {
             true => ["lt", "le"],
             false => ["gt", "ge"],
         }[self.rng.usize(..2)];
-        let operands = format!("{counter}, {limit}");
-        let p = self.op("%p", &format!("setp.{relation}.u{bits}"), &operands);
+        let (p, limit) = match !upper && self.rng.u32(..4) == 0 {
+            true => {
+                let p = self.op("%p", &format!("setp.ne.s{bits}"), &format!("{counter}, 0"));
+                (p, "1".to_owned())
+            }
+            false => {
+                let operands = format!("{counter}, {limit}");
+                let p = self.op("%p", &format!("setp.{relation}.u{bits}"), &operands);
+                (p, limit)
+            }
+        };
         self.line(&format!("@!{p} bra {skip};"));
+        if self.rng.u32(..3) == 0 {
+            let number = self.rng.u32(..4);
+            let q = self.op(
+                "%p",
+                &format!("setp.gt.u{bits}"),
+                &format!("{counter}, {number}"),
+            );
+            self.line(&format!("@{q} bra {skip}_more;"));
+            self.line(&format!("add.s32 %acc, %acc, 5;\n{skip}_more:"));
+        }
         let mut index = counter.to_owned();
         if !upper {
             index = self.op(reg, &format!("sub.s{bits}"), &format!("{index}, {limit}"));
@@ -690,9 +709,10 @@ fn loads_of_some_iterations(rng: &mut Rng) -> String {
         "mov.u32 %acc, 7;\n    mov.u64 {counter}, %start;\n$loop:"
     ));
     text.nearly_guarded(&counter, 64, "$skip");
+    let step = [1, 1, 2, 4][text.rng.usize(..4)];
     let on = text.register("%p");
     text.line(&format!(
-        "$skip:\n    add.s64 {counter}, {counter}, 1;\n    setp.lt.u64 {on}, {counter}, %bound;"
+        "$skip:\n    add.s64 {counter}, {counter}, {step};\n    setp.lt.u64 {on}, {counter}, %bound;"
     ));
     text.line(&format!(
         "@{on} bra $loop;\n    st.global.u32 [%report+24], %acc;\n    ret;"
@@ -711,7 +731,7 @@ fn checks_of_some_iterations_fail_where_they_did() {
         let element = [9; 5];
         for len in 1..6 {
             for (start, bound, offset) in (0..3)
-                .flat_map(|start| (start + 1..7).map(move |bound| (start, bound)))
+                .flat_map(|start| (start + 1..9).map(move |bound| (start, bound)))
                 .flat_map(|(start, bound)| (0..5).map(move |offset| (start, bound, offset)))
             {
                 let slices = [&element[..len], &[], &[]];

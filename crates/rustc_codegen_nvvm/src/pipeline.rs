@@ -339,6 +339,7 @@ impl Compiler<'_> {
                     passes::store_sin_cos(&mut optimized);
                     passes::dead_functions(&mut optimized);
                     passes::widen_counters(&mut optimized);
+                    passes::skip_swaps(&mut optimized);
                     passes::branch_on_orderings(&mut optimized);
                     passes::tabulate_cases(&mut optimized);
                     passes::select_cases(&mut optimized);

@@ -45,12 +45,13 @@ pub(super) fn keep(graph: &mut Graph<'_>) -> usize {
     kept.len()
 }
 
-fn is_barrier(it: &Instruction<'_>) -> bool {
+/// Returns whether an instruction is a barrier of the block.
+pub(super) fn is_barrier(it: &Instruction<'_>) -> bool {
     matches!(it.opcode, "bar" | "barrier") && !it.modifiers.contains(&"cluster")
 }
 
 /// Returns whether an instruction loads memory that does not change.
-fn is_constant(it: &Instruction<'_>) -> bool {
+pub(super) fn is_constant(it: &Instruction<'_>) -> bool {
     it.opcode == "ld" && it.modifiers.starts_with(&["global", "nc"])
 }
 

@@ -2254,7 +2254,8 @@ impl<'a> Known<'a> {
 
     /// Returns whether a slice with an index that is below `bound` is likely to have that length: not
     /// if fewer threads than those whose place is within the extents access it, as those with
-    /// `2 * i < n` of an index `2 * i`.
+    /// `2 * i < n` of an index `2 * i`, nor if a limited register is both multiplied by an extent and
+    /// subtracted, as in `y * width - y + x`: the rows of that slice are shorter than `width`.
     fn is_natural(&self, index: &Polynomial<'a>, bound: &Polynomial<'a>) -> bool {
         let is_multiple_limited = |name: &'a str| {
             self.limits.iter().any(|limit| {
@@ -2271,6 +2272,21 @@ impl<'a> Known<'a> {
                 is_multiple || is_fraction
             })
         };
+        let is_limited = |name: &str| self.limits.iter().any(|limit| limit.register == name);
+        let has_shorter_rows = index.0.iter().any(|(product, coefficient)| {
+            let [name] = product[..] else {
+                return false;
+            };
+            let is_opposite = |(other, of_other): (&Product<'a>, &i64)| {
+                other.len() > 1
+                    && other.contains(&name)
+                    && of_other.signum() == -coefficient.signum()
+            };
+            is_limited(name) && index.0.iter().any(is_opposite)
+        });
+        if has_shorter_rows {
+            return false;
+        }
         let index = self.defined(index).unwrap_or_default();
         bound.is_product() || !index.registers().any(is_multiple_limited)
     }

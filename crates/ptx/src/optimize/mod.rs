@@ -38,6 +38,7 @@ mod loops;
 mod masks;
 mod names;
 mod narrow;
+mod next_loads;
 mod normal;
 mod ordered;
 mod ordinary;
@@ -480,6 +481,7 @@ fn optimize_function<'a>(
     changed += divisions::unroll(&mut graph, names, &slow, &together);
     changed += divisions::start_loads(&mut graph);
     changed += apart::load_first(&mut graph, names, &slow);
+    changed += next_loads::start(&mut graph, names);
     if let Some(mut special) = special {
         // Copies of loops have other registers.
         special.add_ranges(tables.ranges(&graph));

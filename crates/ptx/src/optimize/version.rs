@@ -11,6 +11,7 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::arrivals::is_shuffle;
+use super::digraph::{Digraph, Dominators};
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, instructions, is_pure, rename, results, sources};
 use super::liveness::read;
@@ -86,16 +87,7 @@ fn version_one<'a>(
         return None;
     }
     let counters = each.counters(graph);
-    let mut ahead = Ahead {
-        each,
-        counters: &counters,
-        trip: None,
-        body: Vec::new(),
-        conditions: Vec::new(),
-        copies: [HashMap::default(), HashMap::default()],
-        graph,
-        names,
-    };
+    let mut ahead = Ahead::new(graph, names, each, &counters);
     ahead.trip = ahead.trip();
     let mut removed = HashMap::default();
     for &(id, check) in &checks {
@@ -399,7 +391,26 @@ pub(super) fn number<'a>(value: u64) -> Operand<'a> {
     Operand::Integer(Integer::unsigned(value))
 }
 
-impl<'a> Ahead<'_, 'a> {
+impl<'l, 'a> Ahead<'l, 'a> {
+    /// Returns an empty block before a loop whose number of iterations is not needed.
+    pub fn new(
+        graph: &'l mut Graph<'a>,
+        names: &'a Names,
+        each: &'l Loop<'a>,
+        counters: &'l [Counter<'a>],
+    ) -> Ahead<'l, 'a> {
+        Ahead {
+            graph,
+            names,
+            each,
+            counters,
+            trip: None,
+            body: Vec::new(),
+            conditions: Vec::new(),
+            copies: [HashMap::default(), HashMap::default()],
+        }
+    }
+
     pub fn emit(
         &mut self,
         ty: Type,
@@ -704,7 +715,7 @@ impl<'a> Ahead<'_, 'a> {
     }
 
     /// Adds the condition that a check passes in all iterations that reach it, if tests of numbers
-    /// that grow by one decide that: `if y > radius { sum -= from[y - radius - 1] }`.
+    /// that grow by a power of two decide that: `if y > radius { sum -= from[y - radius - 1] }`.
     fn passes_where_reached(&mut self, id: Id, check: Check<'a>) -> Option<()> {
         let (set, ..) = self.each.definition(self.graph, check.register)?;
         let compared = self.with_invariant_right(Comparison::of(set, !check.negated)?);
@@ -760,16 +771,21 @@ impl<'a> Ahead<'_, 'a> {
         Some(())
     }
 
-    /// Returns the iterations that reach a block of the loop, if tests of numbers that grow by one
-    /// decide that.
+    /// Returns the iterations that reach a block of the loop, if tests of numbers that grow by a power
+    /// of two decide that.
     fn reached(&mut self, id: Id) -> Option<Reached<'a>> {
         let times = self.trip.clone()?.times?;
         let mut tests = Vec::new();
+        let mut dominators = None;
         let mut block = id;
         while block != self.each.header {
             let mut predecessors = self.graph.predecessors_of_one(block);
             let (Some(from), None) = (predecessors.next(), predecessors.next()) else {
-                break;
+                // Each way to where several ways meet leads through the immediate dominator.
+                drop(predecessors);
+                let dominators = dominators.get_or_insert_with(|| self.dominators());
+                block = dominators.immediate_dominator(block)?;
+                continue;
             };
             drop(predecessors);
             if let End::Branch(guard, _, to, otherwise) = self.graph.blocks[from].end
@@ -778,7 +794,7 @@ impl<'a> Ahead<'_, 'a> {
                 && self.is_current(set, guard.register)
                 && let Some(compared) = Comparison::of(set, (to == block) != guard.negated)
             {
-                tests.push(compared);
+                tests.push((compared, dominators.is_none()));
             }
             block = from;
         }
@@ -788,9 +804,9 @@ impl<'a> Ahead<'_, 'a> {
             absent: Vec::new(),
         };
         let mut found = false;
-        for test in tests {
+        for (test, is_near) in tests {
             found |= self
-                .attempt(|ahead| ahead.restrict(&mut reached, test))
+                .attempt(|ahead| ahead.restrict(&mut reached, test, is_near))
                 .is_some();
         }
         if !found {
@@ -802,13 +818,46 @@ impl<'a> Ahead<'_, 'a> {
         Some(reached)
     }
 
-    /// Restricts iterations to those in which a test of a number that grows by one holds.
-    fn restrict(&mut self, reached: &mut Reached<'a>, test: Comparison<'a>) -> Option<()> {
-        let test = self.with_invariant_right(test);
+    /// Returns the dominators of an iteration's blocks.
+    fn dominators(&self) -> Dominators {
+        let mut flow = Digraph::new();
+        flow.add_node(self.each.header);
+        for &id in &self.each.blocks {
+            for to in self.graph.blocks[id].end.targets() {
+                if to != self.each.header && self.each.contains(to) {
+                    flow.add_edge(id, to);
+                }
+            }
+        }
+        flow.dominators(self.each.header)
+    }
+
+    /// Restricts iterations to those in which a test of a number that grows by a power of two holds.
+    /// Numbers other than counters count only if they grow by one and the test `is_near`: no ways meet
+    /// after it.
+    fn restrict(
+        &mut self,
+        reached: &mut Reached<'a>,
+        test: Comparison<'a>,
+        is_near: bool,
+    ) -> Option<()> {
+        let mut test = self.with_invariant_right(test);
         let Operand::Name(left) = test.left else {
             return None;
         };
-        if test.signed || !self.is_invariant(&test.right) || self.slope(left)? != Some(1) {
+        // Each unsigned number but 0 is greater than 0.
+        if test.relation == Relation::NotEqual
+            && matches!(&test.right, Operand::Integer(number) if number.bits == 0)
+        {
+            test.relation = Relation::Greater;
+            test.signed = false;
+        }
+        let slope = u64::try_from(self.slope(left)??).ok()?;
+        // A counter does not wrap around. Of other numbers, the code before the loop tests that, which is
+        // often false if they start at different values in the lanes of a warp.
+        let is_counter = self.counters.iter().any(|it| it.register == left);
+        let is_suited = slope == 1 && is_near || slope.is_power_of_two() && is_counter;
+        if test.signed || !self.is_invariant(&test.right) || !is_suited {
             return None;
         }
         let right = self.value(&test.right, 0)?;
@@ -826,21 +875,34 @@ impl<'a> Ahead<'_, 'a> {
                 reached.absent.push(absent);
                 let last = self.emit64("sub", &["s64"], &right, &start);
                 let last = self.emit64("sub", &["s64"], &last, &number(less));
+                let last = self.quotient(last, slope);
                 let sources = [last, reached.last.clone()];
                 reached.last = self.emit(Type::B64, "min", &["u64"], sources);
             }
             Relation::Greater | Relation::GreaterOrEqual => {
-                // If the sum wraps around, the iterations are not restricted.
+                // If a sum wraps around, the iterations are restricted less.
                 let more = u64::from(test.relation == Relation::Greater);
                 let least = self.emit64("add", &["s64"], &right, &number(more));
                 let first = self.emit64("max", &["u64"], &least, &start);
-                let first = self.emit64("sub", &["s64"], &first, &start);
+                let mut first = self.emit64("sub", &["s64"], &first, &start);
+                if slope > 1 {
+                    first = self.emit64("add", &["s64"], &first, &number(slope - 1));
+                }
+                let first = self.quotient(first, slope);
                 let sources = [first, reached.first.clone()];
                 reached.first = self.emit(Type::B64, "max", &["u64"], sources);
             }
             Relation::Equal | Relation::NotEqual => return None,
         }
         Some(())
+    }
+
+    /// Returns the quotient of a number and a power of two.
+    fn quotient(&mut self, dividend: Operand<'a>, divisor: u64) -> Operand<'a> {
+        match divisor.trailing_zeros() {
+            0 => dividend,
+            by => self.emit64("shr", &["u64"], &dividend, &number(by.into())),
+        }
     }
 
     /// Returns an exclusive upper bound of a register's values, in 64 bits, if the register is the
@@ -876,7 +938,7 @@ impl<'a> Ahead<'_, 'a> {
     }
 
     /// Returns whether a value is the same in all iterations, even if the loop computes it.
-    fn is_invariant(&self, operand: &Operand<'a>) -> bool {
+    pub fn is_invariant(&self, operand: &Operand<'a>) -> bool {
         self.each.is_invariant(operand)
             || matches!(operand, Operand::Name(name) if self.slope(name) == Some(Some(0)))
     }
@@ -955,8 +1017,19 @@ impl<'a> Ahead<'_, 'a> {
         }
     }
 
+    /// Returns the constant that each iteration adds to a register, if the register is computed without
+    /// conversions, which would wrap around at another width.
+    pub fn step_without_wrap(&mut self, register: &'a str) -> Option<i64> {
+        let step = self.slope(register)??;
+        let conditions = self.conditions.len();
+        self.attempt(|ahead| {
+            ahead.demand_no_wrap(register, 0)?;
+            (ahead.conditions.len() == conditions).then_some(step)
+        })
+    }
+
     /// Returns the value of an operand in the first iteration (0) or in the second (1).
-    fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
+    pub fn value(&mut self, operand: &Operand<'a>, iteration: usize) -> Option<Operand<'a>> {
         let Operand::Name(name) = *operand else {
             return Some(operand.clone());
         };
