@@ -18,21 +18,15 @@ use crate::types::{AddrSpace, TypeKind};
 use crate::value::{Block, Const, Func, Value, ValueKind};
 
 /// The maximum number of blocks of a loop.
-pub(super) const BLOCKS: usize = 24;
-/// The maximum if few copies of the header tell the phases of several addresses.
-const RANKS_BLOCKS: usize = 48;
+const BLOCKS: usize = 24;
 /// The maximum number of instructions of a loop.
 const INSTS: usize = 256;
 /// The maximum growth of the number of blocks and instructions, in halves.
 const GROWTH: usize = 6;
-/// The maximum if few copies of the header tell the phases of several addresses.
-const RANKS_GROWTH: usize = 10;
-/// The maximum if no address tells the phase: the first iteration differs from the others.
+/// The same if no address tells the phase: the first iteration differs from the others.
 const FIRST_GROWTH: usize = 3;
 /// The maximum number of states of blocks before equivalent ones are merged.
 const NODES: usize = 512;
-/// The maximum if few copies of the header tell the phases of several addresses.
-const RANKS_NODES: usize = 2048;
 /// The maximum number of loops of a function that are split.
 const LOOPS: usize = 8;
 /// The maximum number of values among which a phi chooses.
@@ -47,14 +41,11 @@ pub(super) const DEPTH: usize = 8;
 /// `a`, or null as soon as `a` is exhausted, and each iteration tests it. The loop becomes two loops,
 /// one after the other. `for x in option.into_iter().chain(other)` becomes code without a loop. Of
 /// `for x in a.skip(n)`, each iteration tests whether elements are still to skip; only the first one does
-/// after the split.
+/// after the split. The first iteration of a loop around another one is split off if a phi tells that it
+/// differs from the others.
 ///
 /// A block is copied for the facts that decide its branch or a later one. The loop remains one if
 /// a phase could follow a later one.
-///
-/// Loops over several chains, as of `zip`, become three: one in which all of them are at their first
-/// iterators, one in which some are, and one in which none is. The first iteration of a loop around
-/// another one is split off if a phi tells that it differs from the others, as that of `skip` does.
 pub(super) fn split_phases(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
     let mut text = text.to_owned();
     for round in 0..LOOPS {
@@ -104,12 +95,6 @@ enum Target {
 struct Copy {
     /// The block's index.
     block: usize,
-    /// The copy of the header with which the iteration started, if iterations are kept apart.
-    start: Option<usize>,
-    rank: Rank,
-    /// The results of the block's integer comparisons that are the same whenever the copy runs, by the
-    /// comparison's number in the block.
-    known: BTreeMap<usize, bool>,
     /// The targets of the terminator, in the order of its successors. A terminator that is decided
     /// has one.
     to: Vec<Target>,
@@ -130,7 +115,7 @@ impl Split {
     fn all(module: &Module, func: Func) -> Vec<Split> {
         let mut found: Vec<Split> = Vec::new();
         for numbers in [Numbers::Constants, Numbers::None] {
-            for_each_loop(module, func, numbers, RANKS_BLOCKS, |states, flow| {
+            for_each_loop(module, func, numbers, |states, flow| {
                 found.extend(states.split(flow));
             });
         }
@@ -139,9 +124,8 @@ impl Split {
     }
 
     /// Returns whether the copies are few, form loops that are each entered at one block, and none of
-    /// the loops has two copies of a block, or of the header if the threads of a warp may be apart until
-    /// they reach it.
-    fn is_good(&self, module: &Module, blocks: &[Block], growth: usize, sharing: Sharing) -> bool {
+    /// the loops has two copies of a block.
+    fn is_good(&self, module: &Module, blocks: &[Block], growth: usize) -> bool {
         let size = |block: usize| module.block(blocks[block]).insts.len();
         let before: usize = self.body.iter().map(|&block| size(block)).sum();
         let after: usize = self.copies.iter().map(|copy| size(copy.block)).sum();
@@ -163,26 +147,10 @@ impl Split {
         let next: Vec<Vec<usize>> = all.iter().map(|&copy| successors(copy)).collect();
         let cycles = crate::graph::cycles(root + 1, |copy, i| next[copy].get(i).copied());
         let is_once = |cycle: &Vec<usize>| {
-            let of = cycle.iter().map(|&copy| self.copies[copy].block);
-            let is_compared = |block: &usize| sharing != Sharing::Ranks || *block == self.header;
-            let compared: Vec<usize> = of.filter(is_compared).collect();
-            compared.iter().collect::<HashSet<_>>().len() == compared.len()
+            let of: HashSet<usize> = cycle.iter().map(|&copy| self.copies[copy].block).collect();
+            of.len() == cycle.len()
         };
-        // Exhausted iterators remain so. Those of `flatten` do not: loops over local arrays are then
-        // unrolled as a whole.
-        let is_last = |copy: &Copy| {
-            let mut headers = copy.to.iter().filter_map(|to| match to {
-                Target::Copy(to) if self.copies[*to].block == self.header => {
-                    Some(&self.copies[*to])
-                }
-                _ => None,
-            });
-            copy.rank != Rank::All || headers.all(|header| header.rank == Rank::All)
-        };
-        let has_last = self.copies.iter().any(|copy| copy.rank == Rank::All);
-        let is_one_way = has_last && self.copies.iter().all(is_last);
         self.copies.len() > self.body.len()
-            && (sharing == Sharing::Facts || is_one_way)
             && is_small
             && cycles.iter().all(is_once)
             && is_reducible(&all, root, successors)
@@ -198,12 +166,11 @@ pub(super) enum Numbers {
     Constants,
 }
 
-/// Calls `f` with the small loops of a function, of at most `most` blocks, whose phis decide branches.
+/// Calls `f` with the small loops of a function whose phis decide branches.
 pub(super) fn for_each_loop(
     module: &Module,
     func: Func,
     numbers: Numbers,
-    most: usize,
     mut f: impl FnMut(&States<'_>, &Flow),
 ) {
     let blocks = &module.func(func).blocks;
@@ -221,8 +188,7 @@ pub(super) fn for_each_loop(
         }) && before.all(|&from| flow.is_reachable(from as usize))
     };
     for each in &loops {
-        if each.body.len() <= most
-            && is_small(module, blocks, each)
+        if is_small(module, blocks, each)
             && is_entered(each)
             && let Some(states) = States::new(module, blocks, &index, each, &headers, numbers)
         {
@@ -239,7 +205,8 @@ fn is_small(module: &Module, blocks: &[Block], each: &Loop) -> bool {
         let data = module.block(blocks[block]);
         data.no_unroll || data.unroll_count.is_some()
     };
-    size <= INSTS
+    each.body.len() <= BLOCKS
+        && size <= INSTS
         && body().all(|block| is_plain(module, block))
         && !each.latches.iter().any(|&latch| keeps(latch))
         && !insts.any(|&inst| {
@@ -275,29 +242,6 @@ struct Chosen {
 
 /// A block with what is known when it starts.
 pub(super) type Node = (usize, Facts);
-
-/// Which copies of a block are one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sharing {
-    /// Those for which the same is known.
-    Facts,
-    /// Those whose iterations also started at the same copy of the header. The header has one copy for
-    /// iterations in which some addresses that may be null are null and others are not.
-    Ranks,
-}
-
-/// In the order in which they are tried.
-const SHARINGS: [Sharing; 2] = [Sharing::Facts, Sharing::Ranks];
-
-/// How many of the addresses of a header that may be null are null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Rank {
-    /// The loop starts.
-    Start,
-    None,
-    Some,
-    All,
-}
 
 impl<'a> States<'a> {
     fn new(
@@ -541,7 +485,7 @@ impl<'a> States<'a> {
         to.filter(|to| self.each.body.contains(to)).collect()
     }
 
-    fn phis(&self, block: usize) -> impl Iterator<Item = Value> + Clone {
+    fn phis(&self, block: usize) -> impl Iterator<Item = Value> {
         let tracked = self.tracked[&block].iter().copied();
         tracked.filter(|&value| self.module.is_phi(value))
     }
@@ -833,27 +777,6 @@ impl<'a> States<'a> {
         new
     }
 
-    /// Reduces what is known at the header to what tells ranks apart. The rank of an iteration is not
-    /// lower than that of the one before.
-    fn rank(&self, facts: &mut Facts, before: Rank) -> Rank {
-        let header = self.each.header;
-        let live = &self.live[&header];
-        let phis = self.phis(header).filter(|phi| live.contains(phi));
-        let addresses: Vec<Value> = phis.filter(|&phi| self.may_be_null(phi)).collect();
-        let are_all = |facts: &Facts, fact: Fact| {
-            let mut known = addresses.iter().map(|phi| facts.get(phi));
-            known.all(|known| known == Some(&fact))
-        };
-        if are_all(facts, Fact::Int(0)) {
-            return Rank::All;
-        }
-        if before <= Rank::None && are_all(facts, Fact::NonZero) {
-            return Rank::None;
-        }
-        facts.retain(|value, _| !addresses.contains(value));
-        Rank::Some
-    }
-
     /// Returns the edges from a node, and whether it is decided which one is taken.
     fn edges(&self, node: &Node) -> (Vec<(usize, Facts)>, bool) {
         let block = &node.0;
@@ -938,30 +861,13 @@ impl<'a> States<'a> {
         facts
     }
 
-    /// Returns the results of integer comparisons that are known in a node, by their numbers in the block.
-    fn known_comparisons(&self, node: &Node) -> BTreeMap<usize, bool> {
-        let facts = self.facts_in(node);
-        let insts = self.module.block(self.blocks[node.0]).insts.iter();
-        let is_comparison = |inst: &&Value| {
-            let kind = self.module.inst(**inst).map(|data| &data.kind);
-            matches!(kind, Some(InstKind::ICmp { .. }))
-        };
-        let results = insts.filter(is_comparison).map(|inst| facts.get(inst));
-        let known = (0..).zip(results).filter_map(|(number, fact)| match fact {
-            Some(Fact::Int(result)) => Some((number, *result != 0)),
-            _ => None,
-        });
-        known.collect()
-    }
-
     /// Returns the nodes that are reachable from the ways into the loop, a copy of a block for each of
     /// them, and the copies of the header at which the loop is entered, by the edges' sources.
-    pub(super) fn explore(&self, flow: &Flow, sharing: Sharing) -> Option<(Vec<Node>, Split)> {
+    pub(super) fn explore(&self, flow: &Flow) -> Option<(Vec<Node>, Split)> {
         let header = self.each.header;
-        // With each node, the number of the header's node with which its iteration started, and its rank.
-        let mut nodes: Vec<(Node, Option<usize>, Rank)> = Vec::new();
-        let mut numbers: BTreeMap<(Node, Option<usize>, Rank), usize> = BTreeMap::new();
-        let mut number = |nodes: &mut Vec<_>, node: (Node, Option<usize>, Rank)| {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut numbers: BTreeMap<Node, usize> = BTreeMap::new();
+        let mut number = |nodes: &mut Vec<Node>, node: Node| {
             *numbers.entry(node).or_insert_with_key(|node| {
                 nodes.push(node.clone());
                 nodes.len() - 1
@@ -971,27 +877,14 @@ impl<'a> States<'a> {
         let before = flow.predecessors(header).iter().map(|&from| from as usize);
         for from in before.filter(|from| !self.each.body.contains(from)) {
             let facts = self.enter(&Facts::new(), self.blocks[from], header);
-            let node = (header, facts);
-            let rank = match sharing {
-                Sharing::Ranks => match self.rank(&mut node.1.clone(), Rank::Start) {
-                    Rank::Some => Rank::Start,
-                    rank => rank,
-                },
-                _ => Rank::Start,
-            };
-            entries.insert(from, number(&mut nodes, (node, None, rank)));
+            entries.insert(from, number(&mut nodes, (header, facts)));
         }
-        let most = match sharing {
-            Sharing::Facts => NODES,
-            Sharing::Ranks => RANKS_NODES,
-        };
         let mut copies: Vec<Copy> = Vec::new();
         while copies.len() < nodes.len() {
-            if nodes.len() > most {
+            if nodes.len() > NODES {
                 return None;
             }
-            let at = copies.len();
-            let (node, own_start, own_rank) = nodes[at].clone();
+            let node = nodes[copies.len()].clone();
             let (edges, mut is_decided) = self.edges(&node);
             let mut next: Vec<Node> = Vec::new();
             for (target, facts) in edges {
@@ -1008,28 +901,14 @@ impl<'a> States<'a> {
                 next = vec![only];
             }
             let mut to = Vec::new();
-            for mut next in next {
+            for next in next {
                 to.push(match self.each.body.contains(&next.0) {
                     false => Target::Outside(next.0),
-                    true => {
-                        let (mut start, mut rank) = (None, own_rank);
-                        if next.0 == header && sharing == Sharing::Ranks {
-                            rank = self.rank(&mut next.1, rank);
-                        } else if next.0 != header && sharing == Sharing::Ranks {
-                            start = own_start.or(Some(at));
-                        }
-                        Target::Copy(number(&mut nodes, (next, start, rank)))
-                    }
+                    true => Target::Copy(number(&mut nodes, next)),
                 });
             }
             copies.push(Copy {
                 block: node.0,
-                start: own_start,
-                rank: own_rank,
-                known: match sharing {
-                    Sharing::Facts => BTreeMap::new(),
-                    Sharing::Ranks => self.known_comparisons(&node),
-                },
                 to,
                 is_decided,
             });
@@ -1040,34 +919,20 @@ impl<'a> States<'a> {
             copies,
             entries,
         };
-        let nodes = nodes.into_iter().map(|(node, ..)| node).collect();
         Some((nodes, split))
     }
 
     /// Returns the copies of the loop's blocks that decide most branches.
     fn split(&self, flow: &Flow) -> Option<Split> {
-        let phis = self.phis(self.each.header);
-        let addresses = phis.filter(|&phi| self.may_be_null(phi)).count();
-        let growth = |sharing: Sharing| match sharing {
-            _ if addresses == 0 => FIRST_GROWTH,
-            Sharing::Facts => GROWTH,
-            Sharing::Ranks => RANKS_GROWTH,
+        let (_, split) = self.explore(flow)?;
+        let split = split.merged();
+        let of: BTreeSet<usize> = split.copies.iter().map(|copy| copy.block).collect();
+        let growth = match self.phis(self.each.header).any(|phi| self.may_be_null(phi)) {
+            true => GROWTH,
+            false => FIRST_GROWTH,
         };
-        let mut sharings = SHARINGS.into_iter();
-        sharings.find_map(|sharing| {
-            let may_be = match sharing {
-                Sharing::Facts => self.each.body.len() <= BLOCKS,
-                Sharing::Ranks => addresses > 1,
-            };
-            if !may_be {
-                return None;
-            }
-            let (_, split) = self.explore(flow, sharing)?;
-            let split = split.merged();
-            let of: BTreeSet<usize> = split.copies.iter().map(|copy| copy.block).collect();
-            let is_good = || split.is_good(self.module, self.blocks, growth(sharing), sharing);
-            (of == self.each.body && is_good()).then_some(split)
-        })
+        let is_good = || split.is_good(self.module, self.blocks, growth);
+        (of == self.each.body && is_good()).then_some(split)
     }
 }
 
@@ -1091,7 +956,8 @@ impl Split {
         let mut class: Vec<usize> = vec![0; copies.len()];
         let mut count = 0;
         loop {
-            let mut known: HashMap<_, usize> = HashMap::new();
+            let mut known: HashMap<(usize, Option<usize>, usize, Vec<Target>), usize> =
+                HashMap::new();
             let mut new = Vec::with_capacity(copies.len());
             for (at, copy) in copies.iter().enumerate() {
                 let decided = copy
@@ -1103,13 +969,7 @@ impl Split {
                         Target::Copy(to) => copies[*to].block,
                     });
                 let next = known.len();
-                let start = copy.start.map(|start| class[start]);
-                let key = (
-                    (copy.block, copy.rank),
-                    [decided, start],
-                    class[at],
-                    to_classes(copy, &class),
-                );
+                let key = (copy.block, decided, class[at], to_classes(copy, &class));
                 new.push(*known.entry(key).or_insert(next));
             }
             class = new;
@@ -1121,13 +981,7 @@ impl Split {
         let mut merged: Vec<Option<Copy>> = vec![None; count];
         for (at, copy) in copies.into_iter().enumerate() {
             let to = to_classes(&copy, &class);
-            let start = copy.start.map(|start| class[start]);
-            match &mut merged[class[at]] {
-                Some(first) => first
-                    .known
-                    .retain(|number, result| copy.known.get(number) == Some(result)),
-                first => *first = Some(Copy { to, start, ..copy }),
-            }
+            merged[class[at]].get_or_insert(Copy { to, ..copy });
         }
         Split {
             header,
@@ -1315,7 +1169,6 @@ impl<'a> Body<'a> {
             let mut text: Vec<(String, Option<&str>)> = Vec::new();
             let mut ends = std::mem::take(&mut at_end[at]);
             let mut targets = copy.to.iter();
-            let mut comparisons = 0;
             for (index, line) in (block.first..).zip(&lines[block.first..block.end]) {
                 let defined = line.trim().split_once(" = ").map(|(name, _)| name);
                 if index == block.terminator {
@@ -1360,16 +1213,6 @@ impl<'a> Body<'a> {
                         }
                         new
                     }
-                };
-                let line = match line.split_once(" = icmp ") {
-                    Some((name, _)) => {
-                        comparisons += 1;
-                        match copy.known.get(&(comparisons - 1)) {
-                            Some(result) => format!("{name} = or i1 {result}, false"),
-                            None => line,
-                        }
-                    }
-                    None => line,
                 };
                 let line = match has_scopes && number(at) > 0 {
                     true => without_scopes(&line, 1)?,

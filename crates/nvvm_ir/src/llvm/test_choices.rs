@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Reader;
 use super::nest_loops::{Body, with_bodies};
-use super::split_phases::{
-    BLOCKS, DEPTH, Fact, Facts, Node, Numbers, Sharing, States, for_each_loop,
-};
+use super::split_phases::{DEPTH, Fact, Facts, Node, Numbers, States, for_each_loop};
 use crate::inst::{InstKind, IntPred};
 use crate::module::Module;
 use crate::read::ReadError;
@@ -25,8 +23,8 @@ pub(super) fn test_choices(text: &str, reader: &mut Reader) -> Result<String, Re
     let mut tests: HashMap<&str, Vec<Vec<Test>>> = HashMap::new();
     for func in read.funcs() {
         let mut found = Vec::new();
-        for_each_loop(read, func, Numbers::None, BLOCKS, |states, flow| {
-            if let Some((nodes, _)) = states.explore(flow, Sharing::Facts) {
+        for_each_loop(read, func, Numbers::None, |states, flow| {
+            if let Some((nodes, _)) = states.explore(flow) {
                 found.extend(tests_of(states, &nodes));
             }
         });
