@@ -10,7 +10,6 @@
 //! | `#[inline(never)]` | `noinline` | all |
 //! | `#[inline]` | `inlinehint` | optimized |
 //! | small closure of the program, without one of the above two | `alwaysinline` | optimized |
-//! | `nth` of an iterator adapter of `core` with `#[inline]` | `alwaysinline` | optimized |
 //! | formatting and parsing of text, without attribute | `noinline`, `optsize` | optimized |
 //! | `#[optimize(size)]` | `optsize` | optimized |
 //! | a kernel's function, called by its entry | `alwaysinline` | without debug info of variables |
@@ -61,9 +60,7 @@ pub(crate) fn set_attributes<'tcx>(
     let formats = optimizes && known_items::is_formatting(tcx, def_id);
     attrs.opt_size = formats || (optimizes && codegen.optimize == OptimizeAttr::Size);
     let small_closure = optimizes && !formats && is_small_closure(tcx, def_id);
-    let skips = optimizes && known_items::is_nth(tcx, def_id);
     match codegen.inline {
-        InlineAttr::Hint if skips => attrs.always_inline = true,
         InlineAttr::None | InlineAttr::Hint if small_closure => attrs.always_inline = true,
         InlineAttr::None => attrs.no_inline = formats,
         InlineAttr::Hint => attrs.inline_hint = optimizes,

@@ -97,6 +97,9 @@ const FILTERS: [&str; 2] = [
     "core::iter::adapters::filter_map::FilterMap",
 ];
 
+/// The module of the adapters of iterators.
+const ADAPTERS: &str = "core::iter::adapters";
+
 /// The crate, the module and the name of the function that replaces [`REDUCE`].
 const REDUCTION: [&str; 3] = ["cuda_std", "reduction", "reduce"];
 
@@ -111,9 +114,6 @@ const FORMATTING: &[&str] = &[
     "core::num::imp::fmt",
     "core::panicking",
 ];
-
-/// The module of the adapters of iterators.
-const ADAPTERS: &str = "core::iter::adapters";
 
 /// The module of the formatting traits, whose implementations in all crates format text.
 const FORMATTING_TRAITS: &str = "core::fmt";
@@ -278,19 +278,6 @@ pub(crate) fn is_formatting(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     tcx.trait_impl_of_assoc(def_id)
         .and_then(|implementation| tcx.impl_opt_trait_id(implementation))
         .is_some_and(|of| is_within(&module_path(tcx, of), FORMATTING_TRAITS))
-}
-
-/// Returns whether a function is `nth` or `nth_back` of an iterator adapter. `Skip::next` calls it in a
-/// branch that is marked as unlikely, where LLVM inlines little: the iterator would stay in memory.
-pub(crate) fn is_nth(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    let is_named = || {
-        let name = tcx.opt_item_name(def_id);
-        name.is_some_and(|name| matches!(name.as_str(), "nth" | "nth_back"))
-    };
-    is_core_or_alloc(tcx, def_id.krate)
-        && tcx.trait_impl_of_assoc(def_id).is_some()
-        && is_named()
-        && is_within(&module_path(tcx, def_id), ADAPTERS)
 }
 
 /// A trait of `core::fmt`.
