@@ -7,6 +7,7 @@
     clippy::chunks_exact_to_as_chunks,
     clippy::excessive_precision,
     clippy::manual_clamp,
+    clippy::manual_div_ceil,
     clippy::manual_is_multiple_of,
     clippy::manual_memcpy,
     clippy::manual_range_contains,
