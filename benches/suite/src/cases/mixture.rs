@@ -7,7 +7,8 @@
     clippy::excessive_precision,
     clippy::manual_is_multiple_of,
     clippy::needless_range_loop,
-    clippy::precedence
+    clippy::precedence,
+    clippy::while_let_loop
 )]
 
 use super::Scale;
