@@ -100,6 +100,94 @@ fn a_crate_is_built_and_built_again_only_if_it_changed() {
     );
 }
 
+/// The number of kernels that is enough for several parts.
+const KERNELS_OF_PARTS: usize = 40;
+
+/// Kernels whose indices are checked.
+fn many_kernels(factor: usize) -> String {
+    let mut source = String::from("#![no_std]\nuse cuda_std::prelude::*;\n");
+    for number in 0..KERNELS_OF_PARTS {
+        let factor = if number == 7 { factor } else { number };
+        source += &format!(
+            "/// Adds the elements of some rows.\n#[kernel]\n\
+             pub fn sum_{number}(rows: &[f32], width: u32, mut sums: PerThread<f32>) {{\n\
+             for (i, sum) in sums.own() {{\n\
+             let row = rows.chunks(width as usize).skip(i).step_by({number} + 1);\n\
+             *sum = row.zip(rows.windows(3)).map(|(row, w)| row[i] * w[2]).sum::<f32>();\n\
+             *sum *= {factor} as f32 + rows[i / 3];\n}}\n}}\n"
+        );
+    }
+    source
+}
+
+/// The backend compiles the kernels in parts, in parallel, and only those that changed when it
+/// compiles again. They share the function that reports a panic.
+#[test]
+fn kernels_are_compiled_in_parts() {
+    let krate = Crate::new("parts", &many_kernels(1));
+    let manifest = krate.0.join("Cargo.toml");
+    let cuda_std = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda_std");
+    let mut text = fs::read_to_string(&manifest).unwrap();
+    text += &format!("\n[dependencies]\ncuda_std = {{ path = {cuda_std:?} }}\n");
+    fs::write(&manifest, text).unwrap();
+    let stages = krate.0.join("stages");
+    let builder = krate.builder();
+    let Some(output) = build(&builder.clone().dump(&stages)) else {
+        return;
+    };
+    output.unwrap();
+    for part in 0..2 {
+        assert!(stages.join(format!("parts.{part}.written.ll")).exists());
+    }
+    assert!(!stages.join("parts.written.ll").exists());
+
+    let entries = |ptx: &str| {
+        let is_there = |number: &usize| ptx.contains(&format!(".entry sum_{number}("));
+        (0..KERNELS_OF_PARTS).filter(is_there).count()
+    };
+    let reports = |ptx: &str| ptx.matches(".func __cuda_std_report_failure").count();
+    let first = build(&builder).unwrap().unwrap();
+    let first = fs::read_to_string(&first.ptx[0].path).unwrap();
+    assert_eq!(entries(&first), KERNELS_OF_PARTS);
+    krate.write(&many_kernels(1000));
+    let second = build(&builder).unwrap().unwrap();
+    let second = fs::read_to_string(&second.ptx[0].path).unwrap();
+    assert_eq!(
+        (entries(&second), reports(&second)),
+        (KERNELS_OF_PARTS, reports(&first))
+    );
+    assert_ne!(first, second);
+    // The last line of the kept PTX begins with the number of updates.
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("target");
+    let kept: Vec<String> = files_in(&directory)
+        .into_iter()
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("parts") && name.ends_with(".nvvm-cache")
+        })
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let updates = kept.iter().filter_map(|text| text.lines().last());
+    assert!(
+        updates.clone().any(|line| line.starts_with("1 ")),
+        "{:?}",
+        updates.last()
+    );
+}
+
+/// Returns all files in a directory and its subdirectories.
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match path.is_dir() {
+            true => files.extend(files_in(&path)),
+            false => files.push(path),
+        }
+    }
+    files
+}
+
 #[test]
 fn options_reach_the_backend_and_the_crate() {
     let source = format!(

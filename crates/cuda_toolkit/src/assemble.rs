@@ -96,10 +96,12 @@ fn compile(
     output: &Path,
     warn: &mut impl FnMut(&str),
 ) -> Result<(), AssembleError> {
+    let parallel = parallel(ptxas);
     for (level, bound) in [(3, Some(BOUND)), (1, Some(BOUND)), (0, None)] {
         let mut command = Command::new(ptxas);
         command
             .args(options)
+            .args(parallel)
             .arg(format!("-arch={}", arch.sm()))
             .arg(format!("-O{level}"))
             // Prints a function's name before compiling it.
@@ -119,10 +121,21 @@ fn compile(
     Ok(())
 }
 
-/// Returns the last function that ptxas started to compile.
+/// Returns the option with which ptxas compiles functions on all processors, if it knows it. The
+/// machine code is the same.
+pub(crate) fn parallel(ptxas: &Path) -> Option<&'static str> {
+    let output = Command::new(ptxas).arg("--help").output().ok()?;
+    let help = String::from_utf8_lossy(&output.stdout);
+    help.contains("--split-compile ")
+        .then_some("--split-compile=0")
+}
+
+/// Returns the function that ptxas was compiling, if it compiled one at a time.
 fn last_function(output: &str) -> Option<&str> {
     let (_, rest) = output.rsplit_once("Compiling entry function '")?;
-    rest.split('\'').next()
+    // On several processors, ptxas prints the name with the results.
+    let (name, rest) = rest.split_once('\'')?;
+    (!rest.contains(": Used ")).then_some(name)
 }
 
 /// Packs PTX and cubins into one fat binary, from which the driver selects the image for its GPU.
@@ -253,6 +266,8 @@ mod tests {
         );
         let (status, text) = result.unwrap();
         assert_eq!((status, last_function(&text)), (None, Some("k")));
+        let text = text + "ptxas info    : Used 8 registers";
+        assert_eq!(last_function(&text), None);
         assert!(start.elapsed() < Duration::from_secs(60));
     }
 

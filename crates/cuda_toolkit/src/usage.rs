@@ -1,7 +1,7 @@
 //! The resources of each function, which ptxas reports with `-v`.
 
 use crate::Arch;
-use crate::assemble::{AssembleError, io};
+use crate::assemble::{AssembleError, io, parallel};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -43,6 +43,7 @@ pub fn assemble(
     let run = |options: &[&str]| {
         let output = Command::new(ptxas)
             .args(["-v", "-lineinfo"])
+            .args(parallel(ptxas))
             .arg(format!("-arch={}", arch.sm()))
             .args(options)
             .arg(ptx)

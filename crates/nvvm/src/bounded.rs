@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 /// The time after which a sleeping child counts as blocked: another thread may have held a lock
@@ -108,40 +109,137 @@ pub fn in_child(
     limit: Duration,
     work: impl FnOnce() -> Option<Vec<u8>>,
 ) -> io::Result<Option<Vec<u8>>> {
-    let mut result = memory_file()?;
-    let (ended, alive) = pipe()?;
-    // SAFETY: the child runs a copy of this thread only. It may block on a lock that another thread
-    // held, which `watch` detects. The allocator is usable in a forked child.
-    let pid = unsafe { libc::fork() };
-    match pid {
-        -1 => return Err(io::Error::last_os_error()),
-        0 => {
-            // SAFETY: plain system calls. The child must not outlive a parent that is killed, and
-            // exits without running the parent's destructors and handlers.
-            unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
-                libc::dup2(nowhere, libc::STDERR_FILENO);
-                let written = work().is_some_and(|bytes| result.write_all(&bytes).is_ok());
-                libc::_exit(i32::from(!written));
+    let task = Task::start(work)?;
+    let trace = Trace::new(memory_file()?);
+    let found = task.child.watch(&task.ended, Bound::Total(limit), trace)?;
+    if found.is_some() {
+        return Ok(None);
+    }
+    task.finish()
+}
+
+/// Calls `work` for each number below `count`, each in a child process, and returns the results in
+/// order. At most `at_once` of the processes run at once. A result is `None` if `work` returns `None`,
+/// or if the child crashes, is blocked or cannot be created. The children's standard error is
+/// discarded.
+///
+/// A child may itself use [`in_child`] and [`Program::compile_within`], which limit the time. There is
+/// no other limit.
+pub fn in_children(
+    count: usize,
+    at_once: usize,
+    work: impl Fn(usize) -> Option<Vec<u8>>,
+) -> Vec<Option<Vec<u8>>> {
+    let mut results = vec![None; count];
+    let mut running: Vec<(usize, Task, Progress)> = Vec::new();
+    let mut next = 0;
+    while next < count || !running.is_empty() {
+        while next < count && running.len() < at_once.max(1) {
+            if let Ok(task) = Task::start(|| work(next)) {
+                running.push((next, task, Progress::new()));
+            }
+            next += 1;
+        }
+        let ends: Vec<&OwnedFd> = running.iter().map(|(_, task, _)| &task.ended).collect();
+        let Ok(mut ended) = wait_for_ends(&ends, TICK).map(Vec::into_iter) else {
+            return results;
+        };
+        for (number, task, mut progress) in std::mem::take(&mut running) {
+            if ended.next() == Some(true) {
+                results[number] = task.finish().ok().flatten();
+            } else if let Ok(time) = task.child.cpu_time()
+                && !progress.is_blocked(time)
+            {
+                running.push((number, task, progress));
             }
         }
-        _ => {}
     }
-    drop(alive);
-    let child = Child(pid);
-    let trace = Trace::new(memory_file()?);
-    if child.watch(&ended, Bound::Total(limit), trace)?.is_some() {
-        return Ok(None);
+    results
+}
+
+/// A function that runs in a child process. The process is killed when this value is dropped.
+struct Task {
+    child: Child,
+    /// An end of a pipe whose other end is closed when the child exits.
+    ended: OwnedFd,
+    /// What the function returned.
+    result: File,
+}
+
+impl Task {
+    fn start(work: impl FnOnce() -> Option<Vec<u8>>) -> io::Result<Task> {
+        let mut result = memory_file()?;
+        let (ended, alive) = pipe()?;
+        // SAFETY: the child runs a copy of this thread only. It may block on a lock that another
+        // thread held, which the parent detects. The allocator is usable in a forked child.
+        let pid = unsafe { libc::fork() };
+        match pid {
+            -1 => return Err(io::Error::last_os_error()),
+            0 => {
+                // SAFETY: plain system calls. The child must not outlive a parent that is killed,
+                // and exits without running the parent's destructors and handlers.
+                unsafe {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                    let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
+                    libc::dup2(nowhere, libc::STDERR_FILENO);
+                    // A panic must not return to the parent's code.
+                    let bytes = std::panic::catch_unwind(AssertUnwindSafe(work));
+                    let written =
+                        matches!(bytes, Ok(Some(bytes)) if result.write_all(&bytes).is_ok());
+                    libc::_exit(i32::from(!written));
+                }
+            }
+            _ => {}
+        }
+        // Children that start later must not hold this end.
+        drop(alive);
+        Ok(Task {
+            child: Child(pid),
+            ended,
+            result,
+        })
     }
-    let status = child.wait();
-    if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
-        return Ok(None);
+
+    /// Returns the result, after the child has ended.
+    fn finish(self) -> io::Result<Option<Vec<u8>>> {
+        let Task {
+            child, mut result, ..
+        } = self;
+        let status = child.wait();
+        if !libc::WIFEXITED(status) || libc::WEXITSTATUS(status) != 0 {
+            return Ok(None);
+        }
+        result.seek(SeekFrom::Start(0))?;
+        let mut bytes = Vec::new();
+        result.read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
     }
-    result.seek(SeekFrom::Start(0))?;
-    let mut bytes = Vec::new();
-    result.read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+}
+
+/// The CPU time of a child, which tells whether it is blocked.
+struct Progress {
+    last: Duration,
+    since: Instant,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            last: Duration::ZERO,
+            since: Instant::now(),
+        }
+    }
+
+    /// Returns whether a child whose CPU time is now `time` has done nothing for [`BLOCKED`].
+    fn is_blocked(&mut self, time: Duration) -> bool {
+        if time > self.last {
+            *self = Progress {
+                last: time,
+                since: Instant::now(),
+            };
+        }
+        self.since.elapsed() > BLOCKED
+    }
 }
 
 /// A child process, which is killed when this value is dropped.
@@ -155,16 +253,14 @@ impl Child {
         bound: Bound,
         mut trace: Trace,
     ) -> io::Result<Option<Outcome>> {
-        let mut last = Duration::ZERO;
-        let mut progress = Instant::now();
+        let mut progress = Progress::new();
         loop {
             if wait_for_end(ended, TICK)? {
                 return Ok(None);
             }
             let now = self.cpu_time()?;
-            if now > last {
-                progress = Instant::now();
-            } else if progress.elapsed() > BLOCKED {
+            let last = progress.last;
+            if progress.is_blocked(now) {
                 return Err(io::Error::other("libnvvm's process is blocked"));
             }
             match bound {
@@ -180,7 +276,6 @@ impl Child {
                     }
                 }
             }
-            last = now;
         }
     }
 
@@ -359,17 +454,29 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Returns whether the other end of a pipe was closed within a time.
 fn wait_for_end(end: &OwnedFd, time: Duration) -> io::Result<bool> {
-    let mut poll = libc::pollfd {
+    Ok(wait_for_ends(&[end], time)?.contains(&true))
+}
+
+/// Waits until the other end of one of some pipes is closed, or for a time. Returns of which pipes the
+/// other end is closed.
+fn wait_for_ends(ends: &[&OwnedFd], time: Duration) -> io::Result<Vec<bool>> {
+    let poll = |end: &&OwnedFd| libc::pollfd {
         fd: end.as_raw_fd(),
         events: libc::POLLIN,
         revents: 0,
     };
-    // SAFETY: the pointer is valid for the call.
-    match unsafe { libc::poll(&mut poll, 1, time.as_millis() as libc::c_int) } {
-        -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => Ok(false),
-        -1 => Err(io::Error::last_os_error()),
-        ready => Ok(ready > 0),
+    let mut polls: Vec<libc::pollfd> = ends.iter().map(poll).collect();
+    let (count, time) = (polls.len() as libc::nfds_t, time.as_millis() as libc::c_int);
+    // SAFETY: the pointer is valid for `count` elements.
+    let ready = unsafe { libc::poll(polls.as_mut_ptr(), count, time) };
+    if ready == -1 {
+        let error = io::Error::last_os_error();
+        return match error.kind() {
+            io::ErrorKind::Interrupted => Ok(vec![false; ends.len()]),
+            _ => Err(error),
+        };
     }
+    Ok(polls.iter().map(|poll| poll.revents != 0).collect())
 }
 
 #[cfg(test)]
@@ -378,6 +485,32 @@ mod tests {
 
     const TEXT: &str = "[t] 0x1 Executing Pass 'Loop Pass Manager' on Function 'f'...\n\
                         [t] 0x1  Executing Pass 'Unroll loops' on Loop 'bb1'...\n";
+
+    #[test]
+    fn children_run_at_once_and_return_in_order() {
+        let start = Instant::now();
+        let results = in_children(6, 3, |number| {
+            match number {
+                // The first one ends last.
+                0 => std::thread::sleep(Duration::from_millis(400)),
+                2 => panic!("a child"),
+                3 => return None,
+                // SAFETY: ends this process.
+                4 => unsafe { libc::abort() },
+                _ => std::thread::sleep(Duration::from_millis(100)),
+            }
+            Some(vec![number as u8; number + 1])
+        });
+        let lens: Vec<Option<usize>> = (results.iter())
+            .map(|result| result.as_ref().map(Vec::len))
+            .collect();
+        assert_eq!(lens, [Some(1), Some(2), None, None, None, Some(6)]);
+        assert_eq!(results[5], Some(vec![5; 6]));
+        assert!(start.elapsed() < Duration::from_secs(20));
+        assert!(in_children(0, 2, |_| None).is_empty());
+        // At least one process runs.
+        assert_eq!(in_children(1, 0, |_| Some(vec![1])), [Some(vec![1])]);
+    }
 
     #[test]
     fn passes_and_functions_are_read() {

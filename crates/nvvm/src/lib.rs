@@ -28,7 +28,7 @@ mod program;
 mod unbounded;
 
 #[cfg(target_os = "linux")]
-pub use bounded::in_child;
+pub use bounded::{in_child, in_children};
 pub use cuda_toolkit::{Arch, Dialect, UnknownArch, Variant};
 pub use error::{Error, Stage, Status};
 pub use libnvvm_sys::LoadError;
@@ -38,7 +38,7 @@ pub use options::{DebugInfo, OptLevel, Options};
 pub use outcome::{Bound, Outcome, Slow};
 pub use program::Program;
 #[cfg(not(target_os = "linux"))]
-pub use unbounded::in_child;
+pub use unbounded::{in_child, in_children};
 
 /// Runs `run`. A crash of libnvvm is reported as the system does: there are no signals.
 #[cfg(not(unix))]

@@ -28,3 +28,12 @@ pub fn in_child(
 ) -> io::Result<Option<Vec<u8>>> {
     Err(io::ErrorKind::Unsupported.into())
 }
+
+/// Does not call `work`, as [`in_child`].
+pub fn in_children(
+    count: usize,
+    _at_once: usize,
+    _work: impl Fn(usize) -> Option<Vec<u8>>,
+) -> Vec<Option<Vec<u8>>> {
+    vec![None; count]
+}

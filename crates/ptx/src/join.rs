@@ -73,6 +73,7 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
         part.number = number;
         part.label = labels + number;
     }
+    merge_copies(&mut parts, visible);
     check_definitions(&parts, visible)?;
     rename(&mut parts);
     let files = number_files(&mut parts);
@@ -86,6 +87,75 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
     }
     .write(&mut out);
     Ok(out)
+}
+
+/// Leaves one definition of what several parts define in the same way: internal functions, and
+/// variables with an initializer, which are constants if several parts have them. What they refer to
+/// must be the same, too. Functions that need not be visible become internal if several parts define
+/// them.
+fn merge_copies<'a>(parts: &mut [Part<'a>], visible: &HashSet<String>) {
+    let external: HashSet<&str> = (parts.iter())
+        .flat_map(|part| part.items.iter())
+        .filter(|item| item.linkage == Some(".extern") || item.assembly)
+        .map(|item| item.name)
+        .collect();
+    // The definitions, each as the indices of the part and of the item.
+    let mut copies: BTreeMap<&'a str, Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, part) in parts.iter().enumerate() {
+        for (index, item) in part.items.iter().enumerate() {
+            let is_internal = match item.linkage {
+                None => true,
+                Some(linkage) => linkage == ".visible" && item.what == What::Function,
+            };
+            if item.is_definition()
+                && item.what != What::Kernel
+                && is_internal
+                && !visible.contains(item.name)
+                && !external.contains(item.name)
+            {
+                copies.entry(item.name).or_default().push((number, index));
+            }
+        }
+    }
+    copies.retain(|_, copies| copies.len() > 1);
+    for &(number, index) in copies.values().flatten() {
+        parts[number].items[index].linkage = None;
+    }
+    // The names that each merged definition refers to, among those with several definitions.
+    let mut merged: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (&name, all) in &copies {
+        let mut texts = all.iter().map(|&(number, index)| {
+            let part = &parts[number];
+            part.normalized(&part.items[index])
+        });
+        let Some(Some(first)) = texts.next() else {
+            continue;
+        };
+        if texts.all(|text| text.as_ref() == Some(&first)) {
+            let names = first.into_iter().map(|word| match word {
+                Word::Text(text) => text,
+                Word::Label(_) => "",
+            });
+            let references = names.filter(|&word| word != name && copies.contains_key(word));
+            merged.insert(name, references.collect());
+        }
+    }
+    loop {
+        let unequal = (merged.iter())
+            .find(|(_, references)| references.iter().any(|it| !merged.contains_key(it)));
+        let Some(&name) = unequal.map(|(name, _)| name) else {
+            break;
+        };
+        merged.remove(name);
+    }
+    let mut superfluous: Vec<(usize, usize)> = (copies.iter())
+        .filter(|(name, _)| merged.contains_key(*name))
+        .flat_map(|(_, copies)| copies.iter().skip(1).copied())
+        .collect();
+    superfluous.sort_unstable();
+    for (number, index) in superfluous.into_iter().rev() {
+        parts[number].items.remove(index);
+    }
 }
 
 /// Checks that joining the definitions of a symbol does not change the program.
@@ -354,6 +424,42 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// Returns the words of a function's or a constant's definition, which are the same in the parts
+    /// of a module if the code is. Returns `None` for other items.
+    fn normalized(&self, item: &Item<'a>) -> Option<Vec<Word<'a>>> {
+        let mut tokens = item.tokens();
+        let is_code = match item.what {
+            What::Function => item.body.is_some(),
+            What::Variable => tokens.clone().any(|at| self.word(at) == "="),
+            _ => false,
+        };
+        if !is_code {
+            return None;
+        }
+        let mut labels: HashMap<&str, usize> = HashMap::new();
+        let mut words = Vec::with_capacity(tokens.len());
+        while let Some(at) = tokens.next() {
+            let word = self.word(at);
+            if word == ".loc" {
+                // Lines do not matter, and the numbers of files differ.
+                let line = self.tokens[at].line;
+                while (tokens.clone().next()).is_some_and(|at| self.tokens[at].line == line) {
+                    tokens.next();
+                }
+                continue;
+            }
+            let is_label = word.starts_with("$L") && self.tokens[at].kind == Kind::Ident;
+            words.push(match is_label {
+                true => {
+                    let next = labels.len();
+                    Word::Label(*labels.entry(word).or_insert(next))
+                }
+                false => Word::Text(word),
+            });
+        }
+        Some(words)
+    }
+
     /// Returns the largest number in the names of labels that an earlier call renamed.
     fn labels(&self) -> usize {
         let names = self.tokens.iter().filter(|token| token.kind == Kind::Ident);
@@ -464,6 +570,14 @@ impl<'a> Part<'a> {
         }
         last
     }
+}
+
+/// A token of a definition.
+#[derive(PartialEq, Eq)]
+enum Word<'a> {
+    /// A label, by its number in the definition.
+    Label(usize),
+    Text(&'a str),
 }
 
 /// A variable, and a part that defines it.

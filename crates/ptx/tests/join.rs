@@ -239,7 +239,49 @@ fn different_definitions_are_an_error() {
     assert_eq!(error(variable, variable), different(16, "x"));
     let visible = ".visible .global .u32 x = 1;";
     assert_eq!(error(visible, visible), different(16, "x"));
-    assert_eq!(error("", &f), different(16, "f"));
+    // Which of them a third part calls is unknown.
+    let called = format!("{f}\n{HEADER}.extern .func f()\n;\n");
+    assert_eq!(error("", &called), different(16, "f"));
+}
+
+/// Parts that were compiled one by one have copies of what they share.
+#[test]
+fn equal_copies_are_written_once() {
+    let part = |kernel: &str, constant: u32, shift: u32| {
+        format!(
+            ".visible .entry {kernel}()\n{{\n\tcall.uni f, ();\n\tcall.uni h, ();\n\tret;\n}}\n\
+             .global .align 4 .u32 c[1] = {{7}};\n\
+             .global .align 4 .u32 d[1] = {{{constant}}};\n\
+             .visible .func f()\n{{\n\t.loc\t1 {constant} 3\n$L__BB{shift}_1:\n\
+             \tld.global.u32 %r1, [c];\n\tcall.uni g, ();\n\tbra.uni $L__BB{shift}_1;\n}}\n\
+             .func g()\n{{\n\tcall.uni f, ();\n\tret;\n}}\n\
+             .func h()\n{{\n\tcall.uni i, ();\n\tret;\n}}\n\
+             .func i()\n{{\n\tld.global.u32 %r1, [d];\n\tret;\n}}\n.file\t1 \"{kernel}.rs\"\n"
+        )
+    };
+    let functions = |joined: &str| {
+        let module = ptx::Module::parse(joined).expect("PTX");
+        let functions = module.items.iter().filter_map(|item| match item {
+            ptx::Item::Function(it) if it.body.is_some() => Some(it.name.to_owned()),
+            _ => None,
+        });
+        let mut names: Vec<String> = functions.collect();
+        names.sort_unstable();
+        names
+    };
+    let joined = join(&[&part("k", 1, 2), &part("l", 1, 3)], &[]);
+    assert_eq!(functions(&joined), ["f", "g", "h", "i", "k", "l"]);
+    assert_eq!(joined.matches(".global .align").count(), 2);
+    assert!(!joined.contains(".visible .func"));
+    // `h` and `i` use different constants, though their texts are equal.
+    let joined = join(&[&part("k", 1, 2), &part("l", 2, 3)], &[]);
+    assert_eq!(
+        functions(&joined),
+        ["f", "g", "h", "h_1", "i", "i_1", "k", "l"]
+    );
+    assert_eq!(joined.matches(".global .align").count(), 3);
+    let second = &joined[joined.find(".entry l").unwrap()..];
+    assert!(second[..second.find('}').unwrap()].contains("call.uni f, ();\n\tcall.uni h_1, ();"));
 }
 
 #[test]

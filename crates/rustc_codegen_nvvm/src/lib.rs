@@ -60,6 +60,7 @@ mod lower;
 mod markers;
 mod options;
 mod packed_types;
+mod parts;
 mod pipeline;
 mod plain_panics;
 mod ptx_cache;

@@ -57,6 +57,8 @@ pub(crate) struct Options {
     pub share_slots: Option<u64>,
     /// Stack frames of more than this many bytes cause a warning.
     pub frame_warning: Option<u64>,
+    /// Whether the kernels of large optimized modules are compiled in parts, in parallel.
+    pub parts: bool,
     /// libnvvm compiles optimized modules with more instructions than this in parts.
     pub split_above: Option<usize>,
     /// The items from which lowering starts.
@@ -180,6 +182,14 @@ const TABLE: &[Row] = &[
         default: "16384",
         doc: "warn about functions with a stack frame of more than BYTES",
         set: |options, value| options.frame_warning = value.parse().ok(),
+    },
+    Row {
+        name: "parts",
+        value: "on|off",
+        default: "on",
+        doc: "divide the kernels of large optimized modules into parts, and compile these in \
+              parallel",
+        set: |options, value| options.parts = value == "on",
     },
     Row {
         name: "split-above",

@@ -2,6 +2,7 @@
 //! removes dead functions.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use cuda_toolkit::Toolkit;
@@ -20,7 +21,7 @@ use crate::kernels::Kernel;
 use crate::lower::Lowered;
 use crate::options::{self, Options, Roots};
 use crate::ptx_cache::{self, Key, PtxCache, Update};
-use crate::{assembly_check, denied, device_functions, llvm};
+use crate::{assembly_check, denied, device_functions, llvm, parts};
 
 /// Compiles kernels to PTX. Returns `None` after reporting an error.
 pub(crate) fn compile<'tcx>(
@@ -243,7 +244,10 @@ impl Compiler<'_> {
                 }
             }
         }
-        let translated = self.translate(module)?;
+        let translated = match self.translate_parts(&module, &dependencies) {
+            Some(translated) => translated,
+            None => self.translate(module)?,
+        };
         let key = match translated.has_assembly || !self.is_divisible() {
             true => key.whole(),
             false => key,
@@ -275,6 +279,51 @@ impl Compiler<'_> {
             && self.options.roots == Roots::Kernels
             // `ptx::join` does not join debug information of variables.
             && !has_variables(self.sess)
+    }
+
+    /// Compiles a module to PTX in parts, in parallel. Returns `None` if the module has one part, or
+    /// if something is to be reported: compiling the whole module reports it.
+    fn translate_parts(
+        &self,
+        module: &Module,
+        dependencies: &ptx_cache::Dependencies,
+    ) -> Option<Translated> {
+        if !self.options.parts || !self.is_divisible() || !module.asm.is_empty() {
+            return None;
+        }
+        let parts = parts::divide(dependencies);
+        if parts.len() < 2 {
+            return None;
+        }
+        let translate = |number: usize| {
+            let others = (parts.iter().enumerate())
+                .filter(|&(other, _)| other != number)
+                .flat_map(|(_, kernels)| kernels.iter().copied());
+            let part = ptx_cache::part_of(module, others, ptx_cache::UPDATES + 1 + number);
+            let compiler = Compiler {
+                library: self.library.clone(),
+                toolkit: self.toolkit.clone(),
+                dumper: self.dumper.of_part(number),
+                ..*self
+            };
+            let translated = compiler.translate(part)?;
+            let is_plain = translated.is_silent && !translated.has_assembly;
+            is_plain.then(|| translated.ptx.into_bytes())
+        };
+        self.sess.time("nvvm_parts", || {
+            let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+            let mut text = String::new();
+            for part in nvvm::in_children(parts.len(), at_once, translate) {
+                text.push_str(str::from_utf8(&part?).ok()?);
+                text.push('\n');
+            }
+            let ptx = ptx::join(&text, &ptx_cache::visible_symbols(module), "").ok()?;
+            Some(Translated {
+                ptx,
+                is_silent: true,
+                has_assembly: false,
+            })
+        })
     }
 
     /// Compiles a module to PTX.
@@ -577,6 +626,15 @@ pub(crate) struct Dumper<'a> {
 }
 
 impl Dumper<'_> {
+    /// Returns the writer for the stages of a part.
+    fn of_part(&self, number: usize) -> Self {
+        Dumper {
+            sess: self.sess,
+            dir: self.dir.clone(),
+            crate_name: format!("{}.{number}", self.crate_name),
+        }
+    }
+
     pub(crate) fn dump(&self, stage: &str, text: impl FnOnce() -> String) {
         let Some(dir) = &self.dir else { return };
         let path = dir.join(format!("{}.{stage}", self.crate_name));

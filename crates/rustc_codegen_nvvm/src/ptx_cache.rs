@@ -10,7 +10,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nvvm_ir::{Func, Global, Linkage, Module, passes};
+use nvvm_ir::{Const, Func, Global, Linkage, Module, Value, passes};
 use rustc_data_structures::fingerprint::Fingerprint;
 use rustc_data_structures::stable_hash::StableHasher;
 use rustc_middle::ty::TyCtxt;
@@ -33,7 +33,7 @@ pub(crate) struct Cached {
 
 /// After this number of updates, the whole module is compiled again: the PTX still has the debug
 /// information of the kernels that the updates replaced.
-const UPDATES: usize = 20;
+pub(crate) const UPDATES: usize = 20;
 
 /// What the PTX of a module depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +60,13 @@ impl Key {
         };
         let kernels = dependencies.kernels.iter();
         Key {
-            common: hash(&[&[key(options, files)], &*dependencies.rest].concat()),
+            common: hash(
+                [key(options, files)]
+                    .into_iter()
+                    .chain(hashes(&dependencies.rest)),
+            ),
             kernels: kernels
-                .map(|kernel| (name(kernel.kernel), hash(&kernel.symbols)))
+                .map(|kernel| (name(kernel.kernel), hash(hashes(&kernel.symbols))))
                 .collect(),
         }
     }
@@ -80,7 +84,20 @@ impl Key {
     }
 }
 
-type Dependencies = nvvm_ir::Dependencies<Hash>;
+/// A function or variable that a kernel depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Symbol {
+    /// The hash of its text.
+    pub hash: Hash,
+    /// The length of its text.
+    pub len: usize,
+}
+
+fn hashes(symbols: &[Symbol]) -> impl Iterator<Item = Hash> {
+    symbols.iter().map(|symbol| symbol.hash)
+}
+
+pub(crate) type Dependencies = nvvm_ir::Dependencies<Symbol>;
 
 /// Returns what each kernel depends on.
 pub(crate) fn dependencies(module: &Module) -> Dependencies {
@@ -95,7 +112,10 @@ pub(crate) fn dependencies(module: &Module) -> Dependencies {
             hasher.write_usize(part.len());
             hasher.write(part.as_bytes());
         }
-        finish(hasher)
+        Symbol {
+            hash: finish(hasher),
+            len: text.len(),
+        }
     })
 }
 
@@ -129,7 +149,7 @@ impl Update {
             return None;
         }
         // libnvvm and LLVM assume that they see all uses of an internal variable.
-        let variables_of = |kernels: &[(_, &nvvm_ir::KernelDependencies<Hash>)]| {
+        let variables_of = |kernels: &[(_, &nvvm_ir::KernelDependencies<Symbol>)]| {
             let variables = kernels.iter().flat_map(|(_, kernel)| &kernel.variables);
             variables.copied().collect::<HashSet<_>>()
         };
@@ -170,9 +190,13 @@ pub(crate) fn join(
 
 /// Returns the module without some of its kernels, and without what only these reach. Everything but
 /// kernels and exported variables becomes internal: the PTX of the other kernels may define it, too.
-/// Variables get the number of the update in their names, so that none of them is taken for a
-/// variable of the other kernels.
-fn part_of(module: &Module, without: impl Iterator<Item = Func>, number: usize) -> Module {
+/// Variables get the number in their names, so that none of them is taken for a variable of the other
+/// kernels: that of the update, or that of the part, which follow the numbers of updates.
+pub(crate) fn part_of(
+    module: &Module,
+    without: impl Iterator<Item = Func>,
+    number: usize,
+) -> Module {
     let mut part = module.clone();
     without.for_each(|kernel| part.remove_func(kernel));
     let funcs: Vec<Func> = part.funcs().collect();
@@ -188,11 +212,25 @@ fn part_of(module: &Module, without: impl Iterator<Item = Func>, number: usize) 
     for global in globals {
         let data = part.global(global);
         let name = format!("{}_{number}", data.name);
-        if data.linkage == Linkage::Internal && part.named(&name).is_none() {
+        // `ptx::join` recognizes equal constants by their initializers.
+        let is_recognized = data.constant && data.init.is_some_and(|it| is_nonzero(module, it));
+        let is_internal = data.linkage == Linkage::Internal && !is_recognized;
+        if is_internal && part.named(&name).is_none() {
             part.rename(data.value, &name);
         }
     }
     part
+}
+
+/// Returns whether an initializer has bits that are not zero, so that PTX has it.
+fn is_nonzero(module: &Module, value: Value) -> bool {
+    match module.as_const(value) {
+        Some(Const::Int(bits) | Const::Float(bits)) => *bits != 0,
+        Some(Const::Aggregate(elements)) => elements.iter().any(|&it| is_nonzero(module, it)),
+        Some(Const::Bytes(bytes)) => bytes.iter().any(|&byte| byte != 0),
+        Some(Const::Addr { .. } | Const::PtrToInt(_)) => true,
+        _ => false,
+    }
 }
 
 /// Returns the symbols of a module that are not internal, as libnvvm prints them.
@@ -286,7 +324,7 @@ pub(crate) fn key(options: &[String], files: &[&Path]) -> Hash {
     finish(hasher)
 }
 
-fn hash(parts: &[Hash]) -> Hash {
+fn hash(parts: impl IntoIterator<Item = Hash>) -> Hash {
     let mut hasher = StableHasher::new();
     for part in parts {
         hasher.write(&part.to_le_bytes());
