@@ -716,6 +716,12 @@ define void @f(ptr %0, i64 %1) {
                 "  %20 = icmp ne i64 %5, 63\n  br i1 %20, label %15, label %18",
             ),
             ("icmp eq i64 %12, %6", "icmp eq i64 %12, %1"),
+            // The counter is compared before its step.
+            (
+                "%17 = icmp eq i64 %16, 64\n  br i1 %17, label %18, label %4",
+                "%17 = icmp samesign ult i64 %5, 63\n  br i1 %17, label %4, label %18",
+            ),
+            ("%17 = icmp eq i64 %16, 64", "%17 = icmp ugt i64 %5, 62"),
             // The array is loaded at a constant index, too.
             ("store i64 %12, ptr %0", "store i64 %12, ptr %3"),
             (
@@ -733,6 +739,17 @@ define void @f(ptr %0, i64 %1) {
             ("%16, 64", "%16, 8"),
             ("%16, 64", "%16, %1"),
             ("icmp eq i64 %16, 64", "icmp ult i64 %16, %1"),
+            ("icmp eq i64 %16, 64", "icmp ult i64 %16, 64"),
+            ("icmp eq i64 %16, 64", "icmp ugt i64 %5, 6"),
+            // A check limits the iterations.
+            (
+                "br label %15\n\n15:                                               ; preds = %14
+  %16 = add nuw nsw i64 %5, 1
+  %17 = icmp eq i64 %16, 64",
+                "%20 = icmp ult i64 %5, 63\n  br i1 %20, label %15, label %18\n\n15:
+  %16 = add nuw nsw i64 %5, 1
+  %17 = icmp eq i64 %16, %1",
+            ),
             // The inner loop has a constant number of iterations in each copy.
             ("icmp eq i64 %12, %6", "icmp eq i64 %12, 4"),
             ("icmp eq i64 %12, %6", "icmp ugt i64 %12, %5"),
