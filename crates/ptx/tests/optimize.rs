@@ -4889,8 +4889,8 @@ fn loads_pass_stores_to_other_addresses() {
              st.global.f32 [%rd2+{offset}], %f2;"
         )
     };
-    let passes = |body: &str| {
-        let text = optimized(&format!(
+    let optimized = |body: &str| {
+        optimized(&format!(
             "
             .reg .pred %p<9>;
             .reg .b32 %r<9>;
@@ -4908,9 +4908,9 @@ fn loads_pass_stores_to_other_addresses() {
             @%p1 bra $loop;
             ret;
             "
-        ));
-        text.contains("setp.ge.u64")
+        ))
     };
+    let passes = |body: &str| optimized(body).contains("setp.ge.u32");
     let twice = element(0) + &element(4);
     assert!(passes(&twice));
     // No load follows a store.
@@ -4928,9 +4928,49 @@ fn loads_pass_stores_to_other_addresses() {
     )));
     assert!(!passes(&(twice.clone() + "bar.sync 0;")));
     assert!(!passes(&(twice.clone() + "red.global.add.u32 [%rd2], 1;")));
-    // The distance changes, the store is at an unknown address, or under a condition.
-    assert!(!passes(&(twice.clone() + "add.s64 %rd2, %rd2, 4;")));
-    let unknown = "shl.b64 %rd3, %rd2, 1; st.global.f32 [%rd3], %f2;";
+    // The distance changes, so each iteration of the copy begins with the test.
+    let tested = |body: &str| {
+        let text = optimized(body);
+        let (before, after) = text.split_once("setp.ge.u32").unwrap();
+        let label = before.rfind("$L").map(|at| &before[at..]);
+        label.is_some_and(|it| after.contains(it.split(':').next().unwrap()))
+    };
+    assert!(!tested(&twice));
+    assert!(tested(&(twice.clone() + "add.s64 %rd2, %rd2, 4;")));
+    // Indices that may wrap around.
+    let row = |first: &str, next: &str| {
+        format!(
+            "mad.lo.s32 %r2, %r1, %r3, %r4; mul.wide.u32 %rd3, %r2, 4;
+             add.s64 %rd4, %rd1, %rd3; ld.global.f32 %f1, [%rd4];
+             add.s64 %rd5, %rd2, %rd3; st.global.f32 [%rd5], %f1;
+             {first} {next}
+             add.s64 %rd6, %rd1, %rd7; ld.global.f32 %f2, [%rd6];
+             add.s64 %rd8, %rd2, %rd7; st.global.f32 [%rd8], %f2;"
+        )
+    };
+    let next = "mul.wide.u32 %rd7, %r5, 4;";
+    assert!(passes(&row("add.s32 %r5, %r2, %r3;", next)));
+    assert!(!passes(&row("mul.lo.s32 %r5, %r2, %r3;", next)));
+    assert!(!passes(&row(
+        "add.s32 %r5, %r2, %r3;",
+        "shl.b64 %rd7, %rd3, %r5;"
+    )));
+    // The address is loaded.
+    assert!(!passes(&row("ld.global.u32 %r5, [%rd5];", next)));
+    // All lanes exchange values in the same copy.
+    let exchange = |mask: &str| {
+        let exchange = format!("shfl.sync.up.b32 %r6, %r7, 1, 0, {mask}; mov.b32 %r7, %r6;");
+        element(0) + &exchange + &element(4)
+    };
+    let text = optimized(&exchange("-1"));
+    assert!(
+        text.contains("vote.sync.all.pred") && text.contains("setp.ge.u32"),
+        "{text}"
+    );
+    assert!(!passes(&exchange("%r8")));
+    assert!(!passes(&exchange("65535")));
+    // The store is at an unknown address, or under a condition.
+    let unknown = "shl.b64 %rd3, %rd2, %r1; st.global.f32 [%rd3], %f2;";
     assert!(!passes(&(element(0) + unknown + &element(4))));
     assert!(!passes(&twice.replacen("st.global", "@%p1 st.global", 1)));
 }
