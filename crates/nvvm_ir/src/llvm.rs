@@ -5,6 +5,7 @@
 //! dialects define: target intrinsics (`llvm.nvvm.…`), which LLVM would replace with newer ones,
 //! become unknown functions, and kernels become ordinary externally visible functions.
 
+mod divergent_loops;
 mod fold;
 mod merge_locals;
 mod nest_loops;
@@ -153,6 +154,20 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn keep_nests(text: &str) -> Result<String, ReadError> {
         Reader::default().keep_nests(text)
+    }
+
+    /// Returns the loops of LLVM's output out of which LLVM should move no condition, since an invariant one
+    /// differs between the threads of a warp: for each, the name of the function and the index of a
+    /// block of the loop.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn divergent_loops(text: &str) -> Result<Vec<(String, usize)>, ReadError> {
+        let read = read_module(text)?;
+        let latches = divergent_loops::latches(&read).into_iter();
+        Ok(latches
+            .map(|(func, latch)| (read.func(func).name.clone(), latch))
+            .collect())
     }
 
     /// Returns whether [`Exchange::defer_unrolling`] changes the text of a module if a loop calls one
@@ -716,6 +731,12 @@ define void @f(ptr %0, i64 %1) {
                 "  %20 = icmp ne i64 %5, 63\n  br i1 %20, label %15, label %18",
             ),
             ("icmp eq i64 %12, %6", "icmp eq i64 %12, %1"),
+            // The counter is compared before its step.
+            (
+                "%17 = icmp eq i64 %16, 64\n  br i1 %17, label %18, label %4",
+                "%17 = icmp samesign ult i64 %5, 63\n  br i1 %17, label %4, label %18",
+            ),
+            ("%17 = icmp eq i64 %16, 64", "%17 = icmp ugt i64 %5, 62"),
             // The array is loaded at a constant index, too.
             ("store i64 %12, ptr %0", "store i64 %12, ptr %3"),
             (
@@ -733,6 +754,17 @@ define void @f(ptr %0, i64 %1) {
             ("%16, 64", "%16, 8"),
             ("%16, 64", "%16, %1"),
             ("icmp eq i64 %16, 64", "icmp ult i64 %16, %1"),
+            ("icmp eq i64 %16, 64", "icmp ult i64 %16, 64"),
+            ("icmp eq i64 %16, 64", "icmp ugt i64 %5, 6"),
+            // A check limits the iterations.
+            (
+                "br label %15\n\n15:                                               ; preds = %14
+  %16 = add nuw nsw i64 %5, 1
+  %17 = icmp eq i64 %16, 64",
+                "%20 = icmp ult i64 %5, 63\n  br i1 %20, label %15, label %18\n\n15:
+  %16 = add nuw nsw i64 %5, 1
+  %17 = icmp eq i64 %16, %1",
+            ),
             // The inner loop has a constant number of iterations in each copy.
             ("icmp eq i64 %12, %6", "icmp eq i64 %12, 4"),
             ("icmp eq i64 %12, %6", "icmp ugt i64 %12, %5"),
@@ -759,6 +791,80 @@ define void @f(ptr %0, i64 %1) {
             let kept = Exchange::keep_nests(&text).unwrap();
             assert!(!kept.contains("!llvm.loop !1"), "{kept}");
         }
+    }
+
+    /// A loop with a branch on its own index in the block.
+    const SKIPS: &str = "
+define void @f(ptr %0, i32 %1) {
+  %3 = tail call i32 @__llvm_nvvm_read_ptx_sreg_tid_x()
+  %4 = and i32 %3, 7
+  br label %5
+
+5:                                                ; preds = %12, %2
+  %6 = phi i32 [ 0, %2 ], [ %13, %12 ]
+  %7 = icmp eq i32 %4, 3
+  %8 = icmp eq i32 %6, 9
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  store volatile i32 %6, ptr %0, align 4
+  br i1 %7, label %9, label %12
+
+9:                                                ; preds = %5
+  %10 = zext i32 %6 to i64
+  %11 = getelementptr inbounds [4 x i8], ptr %0, i64 %10
+  store i32 %6, ptr %11, align 4
+  br label %12
+
+12:                                               ; preds = %9, %5
+  %13 = add i32 %6, 1
+  %14 = icmp eq i32 %13, %1
+  br i1 %14, label %15, label %5
+
+15:                                               ; preds = %12
+  ret void
+}
+
+declare i32 @__llvm_nvvm_read_ptx_sreg_tid_x()
+declare i32 @__llvm_nvvm_read_ptx_sreg_ctaid_x()
+";
+
+    #[test]
+    fn conditions_that_threads_of_a_warp_differ_in_stay_in_loops() {
+        let latches = |old: &str, new: &str| {
+            assert!(SKIPS.contains(old), "{old}");
+            Exchange::divergent_loops(&SKIPS.replace(old, new)).unwrap()
+        };
+        let own = vec![("f".to_owned(), 3)];
+        assert_eq!(latches("", ""), own);
+        let both = "%16 = and i1 %7, %8\n  br i1 %16,";
+        assert_eq!(latches("br i1 %7,", both), own);
+        // Each thread has loaded it.
+        let loaded = "%16 = zext i32 %3 to i64
+  %17 = getelementptr inbounds [4 x i8], ptr %0, i64 %16
+  %4 = load i32, ptr %17, align 4";
+        assert_eq!(latches("%4 = and i32 %3, 7", loaded), own);
+        // All threads of a block have the same, or each iteration another one.
+        let block = "call i32 @__llvm_nvvm_read_ptx_sreg_ctaid_x()\n";
+        assert_eq!(
+            latches("call i32 @__llvm_nvvm_read_ptx_sreg_tid_x()\n", block),
+            []
+        );
+        assert_eq!(latches("icmp eq i32 %4, 3", "icmp eq i32 %1, 3"), []);
+        assert_eq!(latches("icmp eq i32 %4, 3", "icmp eq i32 %4, %6"), []);
+        // Threads with the other value have almost nothing to do.
+        assert_eq!(
+            latches("  store volatile i32 %6, ptr %0, align 4\n", ""),
+            []
+        );
     }
 
     /// All passes at once change a text as each after the other.

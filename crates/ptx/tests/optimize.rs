@@ -4889,8 +4889,8 @@ fn loads_pass_stores_to_other_addresses() {
              st.global.f32 [%rd2+{offset}], %f2;"
         )
     };
-    let passes = |body: &str| {
-        let text = optimized(&format!(
+    let optimized = |body: &str| {
+        optimized(&format!(
             "
             .reg .pred %p<9>;
             .reg .b32 %r<9>;
@@ -4908,9 +4908,9 @@ fn loads_pass_stores_to_other_addresses() {
             @%p1 bra $loop;
             ret;
             "
-        ));
-        text.contains("setp.ge.u64")
+        ))
     };
+    let passes = |body: &str| optimized(body).contains("setp.ge.u32");
     let twice = element(0) + &element(4);
     assert!(passes(&twice));
     // No load follows a store.
@@ -4928,9 +4928,49 @@ fn loads_pass_stores_to_other_addresses() {
     )));
     assert!(!passes(&(twice.clone() + "bar.sync 0;")));
     assert!(!passes(&(twice.clone() + "red.global.add.u32 [%rd2], 1;")));
-    // The distance changes, the store is at an unknown address, or under a condition.
-    assert!(!passes(&(twice.clone() + "add.s64 %rd2, %rd2, 4;")));
-    let unknown = "shl.b64 %rd3, %rd2, 1; st.global.f32 [%rd3], %f2;";
+    // The distance changes, so each iteration of the copy begins with the test.
+    let tested = |body: &str| {
+        let text = optimized(body);
+        let (before, after) = text.split_once("setp.ge.u32").unwrap();
+        let label = before.rfind("$L").map(|at| &before[at..]);
+        label.is_some_and(|it| after.contains(it.split(':').next().unwrap()))
+    };
+    assert!(!tested(&twice));
+    assert!(tested(&(twice.clone() + "add.s64 %rd2, %rd2, 4;")));
+    // Indices that may wrap around.
+    let row = |first: &str, next: &str| {
+        format!(
+            "mad.lo.s32 %r2, %r1, %r3, %r4; mul.wide.u32 %rd3, %r2, 4;
+             add.s64 %rd4, %rd1, %rd3; ld.global.f32 %f1, [%rd4];
+             add.s64 %rd5, %rd2, %rd3; st.global.f32 [%rd5], %f1;
+             {first} {next}
+             add.s64 %rd6, %rd1, %rd7; ld.global.f32 %f2, [%rd6];
+             add.s64 %rd8, %rd2, %rd7; st.global.f32 [%rd8], %f2;"
+        )
+    };
+    let next = "mul.wide.u32 %rd7, %r5, 4;";
+    assert!(passes(&row("add.s32 %r5, %r2, %r3;", next)));
+    assert!(!passes(&row("mul.lo.s32 %r5, %r2, %r3;", next)));
+    assert!(!passes(&row(
+        "add.s32 %r5, %r2, %r3;",
+        "shl.b64 %rd7, %rd3, %r5;"
+    )));
+    // The address is loaded.
+    assert!(!passes(&row("ld.global.u32 %r5, [%rd5];", next)));
+    // All lanes exchange values in the same copy.
+    let exchange = |mask: &str| {
+        let exchange = format!("shfl.sync.up.b32 %r6, %r7, 1, 0, {mask}; mov.b32 %r7, %r6;");
+        element(0) + &exchange + &element(4)
+    };
+    let text = optimized(&exchange("-1"));
+    assert!(
+        text.contains("vote.sync.all.pred") && text.contains("setp.ge.u32"),
+        "{text}"
+    );
+    assert!(!passes(&exchange("%r8")));
+    assert!(!passes(&exchange("65535")));
+    // The store is at an unknown address, or under a condition.
+    let unknown = "shl.b64 %rd3, %rd2, %r1; st.global.f32 [%rd3], %f2;";
     assert!(!passes(&(element(0) + unknown + &element(4))));
     assert!(!passes(&twice.replacen("st.global", "@%p1 st.global", 1)));
 }
@@ -5128,16 +5168,102 @@ fn loads_of_the_next_iteration_overlap_with_barriers() {
     // Only some iterations or threads load.
     assert_eq!(loads("", &format!("@%p2 bra $then; {load} $then:")), stays);
     assert_eq!(loads("", &load.replace("ld.", "@%p2 ld.")), stays);
-    // Memory may change.
-    assert_eq!(loads("", &load.replace(".nc", "")), stays);
+    // The kernel writes memory only at its end, or in the loop before a barrier.
+    assert_eq!(loads("", &load.replace(".nc", "")), ahead);
+    let written = "st.global.u32 [%to], %r2;";
+    assert_eq!(loads(written, &load.replace(".nc", "")), stays);
+    assert_eq!(loads(written, load), ahead);
+    // Another thread may have synchronized by other means.
+    let acquired = "ld.acquire.gpu.global.u32 %r6, [%to+4];";
+    assert_eq!(loads(acquired, &load.replace(".nc", "")), stays);
     // The address depends on what other threads have stored, or on an index that may wrap around.
     let stored = "mul.wide.u32 %d1, %r3, 4; add.s64 %d1, %d1, %to; ld.global.nc.u32 %r4, [%d1];";
     assert_eq!(loads("", stored), stays);
+    // In its own iteration, such a load may come before the barrier.
     let narrow = "cvt.u32.u64 %r5, %at; cvt.u64.u32 %d1, %r5; ld.global.nc.u32 %r4, [%d1];";
-    assert_eq!(loads("", narrow), stays);
+    assert_eq!(loads("", narrow), [1, 0]);
     // One of two loads cannot be ahead.
     let both = format!("{load} ld.global.u32 %r5, [%to+4]; add.s32 %r4, %r4, %r5;");
-    assert_eq!(loads("", &both), [0, 2]);
+    assert_eq!(loads("", &both), [2, 0]);
+}
+
+#[test]
+fn loads_of_unchanged_memory_start_before_barriers() {
+    // Whether the load comes before the barrier.
+    let starts = |before: &str, between: &str, load: &str, end: &str| {
+        let text = optimized(&format!(
+            "
+            .reg .pred %p<9>;
+            .reg .b32 %r<9>;
+            .reg .b64 %from, %to, %d<9>;
+            .shared .align 4 .b8 memory[256];
+            ld.param.u64 %from, [k_param_0];
+            ld.param.u64 %to, [k_param_1];
+            mov.u32 %r1, %tid.x;
+            setp.lt.u32 %p1, %r1, 16;
+            mul.wide.u32 %d1, %r1, 4;
+            {before}
+            st.shared.u32 [memory], %r1;
+            bar.sync 0;
+            ld.shared.u32 %r3, [memory];
+            {between}
+            {load}
+            add.s32 %r2, %r2, %r3;
+            {end}
+            st.global.u32 [%to], %r2;
+            ret;"
+        ));
+        let load = text.find("ld.volatile").or_else(|| text.find("ld.global"));
+        load.unwrap() < text.find("bar.sync").unwrap()
+    };
+    let load = "add.s64 %d2, %d1, %from; ld.global.u32 %r2, [%d2];";
+    assert!(starts("", "", load, ""));
+    let some = "@%p1 bra $then; add.s32 %r3, %r3, 1; $then:";
+    assert!(starts("", some, load, ""));
+    assert!(starts("", "shfl.sync.up.b32 %r4, %r3, 1, 0, -1;", load, ""));
+    // The address depends on what is behind the barrier.
+    let loaded = "mul.wide.u32 %d2, %r3, 4; ld.global.u32 %r2, [%d2];";
+    assert!(!starts("", "", loaded, ""));
+    assert!(!starts("", "@%p1 add.s64 %d1, %d1, 4;", load, ""));
+    assert!(!starts(
+        "",
+        "@%p1 bra $then; add.s64 %d1, %d1, 4; $then:",
+        load,
+        ""
+    ));
+    // Some threads load, or none if a thread leaves.
+    assert!(!starts("", "@%p1 bra $then;", load, "$then:"));
+    assert!(!starts("", "@%p1 bra $end;", load, "$end:"));
+    assert!(!starts("", "", &load.replace("ld.", "@%p1 ld."), ""));
+    let repeated = "$again: add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 9; @%p2 bra $again;";
+    assert!(!starts("", repeated, load, ""));
+    // A write before the barrier, in this thread or in others, or one after which a barrier follows.
+    assert!(!starts("st.global.u32 [%to], %r1;", "", load, ""));
+    assert!(!starts("@%p1 red.global.add.u32 [%to], 1;", "", load, ""));
+    assert!(!starts("", "st.global.u32 [%to], %r1;", load, ""));
+    assert!(!starts(
+        "",
+        "",
+        load,
+        "st.global.u32 [%to], %r1; bar.sync 0;"
+    ));
+    assert!(starts(
+        "",
+        "",
+        load,
+        "bar.sync 0; st.shared.u32 [memory], %r2;"
+    ));
+    // Other synchronization.
+    let atomic = "atom.global.add.u32 %r5, [%to+4], 1; add.s32 %r2, %r2, %r5;";
+    assert!(!starts("", "", load, atomic));
+    assert!(!starts("", "", load, "fence.acq_rel.gpu;"));
+    assert!(!starts("", "griddepcontrol.wait;", load, ""));
+    assert!(!starts(
+        "",
+        "",
+        &load.replace("ld.global", "ld.volatile.global"),
+        ""
+    ));
 }
 
 /// Returns the entry for ordinary launches of a kernel with a thread per element of a partition, in a
@@ -6513,7 +6639,9 @@ fn loads_behind_nested_conditions_are_predicated() {
     );
     // No other load, or only one behind a barrier.
     assert_eq!(branches("", "", ""), 2);
-    assert_eq!(branches("", "", &format!("bar.sync 0; {other}")), 2);
+    let behind = "bar.sync 0; ld.shared.u32 %r6, [%r5]; cvt.u64.u32 %rd8, %r6;
+        add.s64 %rd8, %rd8, %rd1; ld.global.nc.u32 %r3, [%rd8]; st.global.u32 [%rd3+4], %r3;";
+    assert_eq!(branches("", "", behind), 2);
     // Accesses with an effect, and slow operations.
     assert!(branches("", "st.global.u32 [%rd3], %r1;", other) > 0);
     assert!(branches("", "ld.volatile.global.u32 %r2, [%rd3];", other) > 0);

@@ -9,7 +9,7 @@ use fastrand::Rng;
 use ptx::{Kernels, Purpose, stack};
 
 /// The number of bytes in memory.
-const BYTES: usize = 512;
+const BYTES: usize = 2048;
 
 /// The number of addresses of a loop.
 const ADDRESSES: usize = 3;
@@ -52,7 +52,7 @@ impl Text<'_> {
     /// Emits a part of an iteration.
     fn part(&mut self, current: &mut [String; ADDRESSES]) {
         let index = self.rng.usize(..ADDRESSES);
-        match self.rng.u32(..12) {
+        match self.rng.u32(..13) {
             0..7 => self.access(&current[index].clone()),
             7 | 8 => {
                 let steps = ["%step", "%step", "%other", "8", "-16"];
@@ -65,8 +65,23 @@ impl Text<'_> {
                     false => self.line(&format!("add.s64 {new}, {old}, {step};")),
                 }
             }
-            9 => self.line("add.s32 %r0, %r0, %r1;"),
-            10 => self.line("xor.b32 %r1, %r2, %r0;"),
+            // An index of 32 bits.
+            9 => {
+                let at = self.registers;
+                self.registers += 1;
+                let [factor, extension] = [self.rng.u32(..3), self.rng.u32(..2)];
+                self.line(&format!("mad.lo.s32 %k{at}, %width, {factor}, %k;"));
+                let offset = match extension {
+                    0 => format!("mul.wide.s32 %o{at}, %k{at}, 8;"),
+                    _ => format!("shl.b32 %k{at}, %k{at}, 3; cvt.s64.s32 %o{at}, %k{at};"),
+                };
+                self.line(&offset);
+                let old = current[index].clone();
+                current[index] = format!("%s{at}");
+                self.line(&format!("add.s64 %s{at}, {old}, %o{at};"));
+            }
+            10 => self.line("add.s32 %r0, %r0, %r1;"),
+            11 => self.line("xor.b32 %r1, %r2, %r0;"),
             _ => self.line("mad.lo.s64 %rd1, %rd0, 3, %rd2;"),
         }
     }
@@ -97,10 +112,11 @@ fn kernel(rng: &mut Rng) -> String {
         .target sm_90
         .address_size 64
         .visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,
-                          .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u32 p7) {{
+                          .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u32 p7,
+                          .param .u32 p8) {{
             .reg .pred %p;
-            .reg .b32 %r<4>, %left;
-            .reg .b64 %rd<4>, %p<3>, %s<{count}>, %step, %other, %constant, %out;
+            .reg .b32 %r<4>, %left, %k, %width, %k<{count}>;
+            .reg .b64 %rd<4>, %p<3>, %s<{count}>, %o<{count}>, %step, %other, %constant, %out;
             ld.param.u64 %p0, [p0];
             ld.param.u64 %p1, [p1];
             ld.param.u64 %p2, [p2];
@@ -109,10 +125,13 @@ fn kernel(rng: &mut Rng) -> String {
             ld.param.u64 %constant, [p5];
             ld.param.u64 %out, [p6];
             ld.param.u32 %left, [p7];
+            ld.param.u32 %width, [p8];
+            mov.b32 %k, 0;
             mov.b32 %r0, 1; mov.b32 %r1, 2; mov.b32 %r2, 3; mov.b32 %r3, 4;
             mov.b64 %rd0, 5; mov.b64 %rd1, 6; mov.b64 %rd2, 7;
             $loop:
             {body}
+            sub.s32 %k, %width, %k;
             sub.s32 %left, %left, 1;
             setp.ne.s32 %p, %left, 0;
             @%p bra $loop;
@@ -125,7 +144,12 @@ fn kernel(rng: &mut Rng) -> String {
 }
 
 /// Runs a kernel. Returns memory and the results.
-fn run(text: &str, at: [u64; ADDRESSES], steps: [u64; 2], left: u32) -> (Vec<u8>, Vec<u32>) {
+fn run(
+    text: &str,
+    at: [u64; ADDRESSES],
+    steps: [u64; 2],
+    [left, width]: [u32; 2],
+) -> (Vec<u8>, Vec<u32>) {
     let device = Device::new(text);
     let bytes: Vec<u8> = (0..BYTES).map(|index| (index * 7) as u8).collect();
     let [memory, constant] = [(); 2].map(|()| device.upload(&bytes));
@@ -137,7 +161,7 @@ fn run(text: &str, at: [u64; ADDRESSES], steps: [u64; 2], left: u32) -> (Vec<u8>
     for value in steps.into_iter().chain([constant, out]) {
         params = params.u64(value);
     }
-    if let Err(fault) = device.launch("k", 1, 1, params.u32(left)) {
+    if let Err(fault) = device.launch("k", 1, 1, params.u32(left).u32(width)) {
         panic!("{fault}\n{text}");
     }
     (device.download(memory, BYTES), device.download(out, 8))
@@ -154,20 +178,20 @@ fn loads_do_not_pass_stores_that_they_read() {
             let options = stack::Options::default();
             ptx::finish(&text, &[], purpose, &options).unwrap().text
         });
-        changed += u64::from(texts[1].matches("setp.ge.u64").count() > 0);
+        changed += u64::from(texts[1].matches("setp.ge.u32").count() > 0);
         for _ in 0..6 {
             // Mostly near each other.
-            let near = 8 * rng.u64(28..34);
+            let near = 8 * rng.u64(124..130);
             let at = [(); ADDRESSES].map(|()| match rng.u32(..4) {
-                0 => 8 * rng.u64(20..40),
+                0 => 8 * rng.u64(116..136),
                 _ => near + 8 * rng.u64(..3),
             });
             let steps = [(); 2].map(|()| [8, 16, 0, u64::MAX - 7][rng.usize(..4)]);
-            let left = rng.u32(1..4);
+            let left = [rng.u32(1..4), [0, 1, u32::MAX][rng.usize(..3)]];
             let [expected, found] = texts.each_ref().map(|text| run(text, at, steps, left));
             assert_eq!(
                 found, expected,
-                "seed {seed}: {at:?} {steps:?} {left}\n{text}\n{}",
+                "seed {seed}: {at:?} {steps:?} {left:?}\n{text}\n{}",
                 texts[1]
             );
         }

@@ -6,7 +6,7 @@
 //! LLVM's C API in the process at run time. LLVM runs in a child process: there it can be stopped,
 //! its options do not apply to host code, and a crash costs only the optimization.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -56,6 +56,20 @@ functions! {
     first_use = b"LLVMGetFirstUse\0": fn(Handle) -> Handle;
     user = b"LLVMGetUser\0": fn(Handle) -> Handle;
     erase = b"LLVMInstructionEraseFromParent\0": fn(Handle);
+    add_function = b"LLVMAddFunction\0": fn(Handle, *const c_char, Handle) -> Handle;
+    delete_function = b"LLVMDeleteFunction\0": fn(Handle);
+    void_type = b"LLVMVoidTypeInContext\0": fn(Handle) -> Handle;
+    function_type = b"LLVMFunctionType\0": fn(Handle, *const Handle, c_uint, c_int) -> Handle;
+    attribute_kind = b"LLVMGetEnumAttributeKindForName\0": fn(*const c_char, usize) -> c_uint;
+    attribute = b"LLVMCreateEnumAttribute\0": fn(Handle, c_uint, u64) -> Handle;
+    add_attribute = b"LLVMAddAttributeAtIndex\0": fn(Handle, c_uint, Handle);
+    first_block = b"LLVMGetFirstBasicBlock\0": fn(Handle) -> Handle;
+    next_block = b"LLVMGetNextBasicBlock\0": fn(Handle) -> Handle;
+    terminator = b"LLVMGetBasicBlockTerminator\0": fn(Handle) -> Handle;
+    builder = b"LLVMCreateBuilderInContext\0": fn(Handle) -> Handle;
+    position_before = b"LLVMPositionBuilderBefore\0": fn(Handle, Handle);
+    build_call = b"LLVMBuildCall2\0":
+        fn(Handle, Handle, Handle, *const Handle, c_uint, *const c_char) -> Handle;
     run_passes = b"LLVMRunPasses\0": fn(Handle, *const c_char, Handle, Handle) -> Handle;
     error_message = b"LLVMGetErrorMessage\0": fn(Handle) -> *mut c_char;
 }
@@ -162,6 +176,8 @@ struct Run {
     unrolls: bool,
     /// Whether jump threading is enabled: see [`WITHOUT_THREADING`].
     threads: bool,
+    /// Whether the run moves invariant conditions out of loops.
+    unswitches: bool,
 }
 
 impl Run {
@@ -176,12 +192,14 @@ impl Run {
                 passes,
                 unrolls: true,
                 threads: true,
+                unswitches: false,
             }]
         };
         let unrolling = |passes| Run {
             passes,
             unrolls: true,
             threads: false,
+            unswitches: false,
         };
         match level {
             OptLevel::Less => single(c"default<O1>"),
@@ -192,12 +210,16 @@ impl Run {
                     passes: c"default<O2>",
                     unrolls: false,
                     threads: true,
+                    unswitches: false,
                 },
                 unrolling(c"default<O2>"),
                 // Loops of few iterations whose exact number is not constant, such as those over a
                 // slice's elements in steps of a warp: the lane is below 32.
                 unrolling(c"function(loop-simplify,lcssa,loop-unroll<O3;no-partial;no-peeling;no-runtime;upperbound>)"),
-                unrolling(c"default<O3>"),
+                Run {
+                    unswitches: true,
+                    ..unrolling(c"default<O3>")
+                },
             ],
         }
     }
@@ -259,6 +281,10 @@ unsafe fn run_here(llvm: &Llvm, text: &str, runs: &[Run]) -> Result<String, Stri
                 (llvm.parse_options)(options.len() as c_int, options.as_ptr(), std::ptr::null());
                 remove_lifetimes(llvm, module);
             }
+            let marker = match run.unswitches {
+                true => mark_divergent_loops(llvm, context, module, &string((llvm.print)(module))),
+                false => None,
+            };
             let error = (llvm.run_passes)(
                 module,
                 run.passes.as_ptr(),
@@ -267,6 +293,13 @@ unsafe fn run_here(llvm: &Llvm, text: &str, runs: &[Run]) -> Result<String, Stri
             );
             if !error.is_null() {
                 return Err(string((llvm.error_message)(error)));
+            }
+            if marker.is_some() {
+                let marker = (llvm.named_function)(module, MARKER.as_ptr());
+                if !marker.is_null() {
+                    remove_calls(llvm, marker);
+                    (llvm.delete_function)(marker);
+                }
             }
         }
         Ok(string((llvm.print)(module)))
@@ -289,13 +322,77 @@ unsafe fn remove_lifetimes(llvm: &Llvm, module: Handle) {
             if function.is_null() {
                 continue;
             }
-            loop {
-                let first = (llvm.first_use)(function);
-                if first.is_null() {
-                    break;
-                }
-                (llvm.erase)((llvm.user)(first));
-            }
+            remove_calls(llvm, function);
         }
+    }
+}
+
+/// Removes all calls of a function.
+///
+/// # Safety
+/// `function` is a function of LLVM's that only calls use, whose results nothing uses.
+unsafe fn remove_calls(llvm: &Llvm, function: Handle) {
+    // SAFETY: as above.
+    unsafe {
+        loop {
+            let first = (llvm.first_use)(function);
+            if first.is_null() {
+                break;
+            }
+            (llvm.erase)((llvm.user)(first));
+        }
+    }
+}
+
+/// The function that [`mark_divergent_loops`] calls.
+const MARKER: &CStr = c"__nvvm_keep_conditions";
+
+/// The effects of the marker, as LLVM encodes them: it reads and writes memory that nothing else does.
+const INACCESSIBLE: u64 = 3 << 2;
+
+/// Keeps LLVM from moving conditions out of loops with one that differs between the threads of a warp:
+/// see [`Exchange::divergent_loops`]. LLVM copies no loop with a convergent call. Returns the called
+/// function, if any call was added.
+///
+/// # Safety
+/// `module` is a module of LLVM's in `context`, and `text` its text.
+unsafe fn mark_divergent_loops(
+    llvm: &Llvm,
+    context: Handle,
+    module: Handle,
+    text: &str,
+) -> Option<Handle> {
+    // What cannot be read now is an error at the end.
+    let loops = Exchange::divergent_loops(text).ok()?;
+    if loops.is_empty() {
+        return None;
+    }
+    // SAFETY: all handles come from LLVM.
+    unsafe {
+        let void = (llvm.void_type)(context);
+        let ty = (llvm.function_type)(void, std::ptr::null(), 0, 0);
+        let marker = (llvm.add_function)(module, MARKER.as_ptr(), ty);
+        let attributes = [
+            (c"convergent", 0),
+            (c"nounwind", 0),
+            (c"willreturn", 0),
+            (c"memory", INACCESSIBLE),
+        ];
+        for (name, value) in attributes {
+            let kind = (llvm.attribute_kind)(name.as_ptr(), name.count_bytes());
+            let attribute = (llvm.attribute)(context, kind, value);
+            (llvm.add_attribute)(marker, c_uint::MAX, attribute);
+        }
+        let builder = (llvm.builder)(context);
+        for (name, latch) in loops {
+            let name = CString::new(name).ok()?;
+            let mut block = (llvm.first_block)((llvm.named_function)(module, name.as_ptr()));
+            for _ in 0..latch {
+                block = (llvm.next_block)(block);
+            }
+            (llvm.position_before)(builder, (llvm.terminator)(block));
+            (llvm.build_call)(builder, ty, marker, std::ptr::null(), 0, c"".as_ptr());
+        }
+        Some(marker)
     }
 }

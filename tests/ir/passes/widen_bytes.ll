@@ -190,3 +190,34 @@ exit:
   %wide = zext i16 %z to i32
   ret i32 %wide
 }
+
+; The least byte has 32 bits: GPUs have no minimum of 8 or 16 bits.
+; CHECK-LABEL: define i32 @least(ptr %p, i32 %n) {
+; CHECK-NEXT: entry:
+; CHECK-NEXT:   br label %loop
+define i32 @least(ptr %p, i32 %n) {
+entry:
+  br label %loop
+
+; CHECK: loop:
+; CHECK-NEXT:   %0 = phi i32 [ 255, %entry ], [ %2, %loop ]
+loop:
+  %x = phi i8 [ -1, %entry ], [ %y, %loop ]
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %place = phi i32 [ 0, %entry ], [ %best, %loop ]
+  %loaded = load i8, ptr %p, align 1
+; CHECK: %1 = zext i8 %loaded to i32
+; CHECK: %less = icmp ult i32 %1, %0
+  %less = icmp ult i8 %loaded, %x
+  %best = select i1 %less, i32 %i, i32 %place
+; CHECK: %2 = call i32 @llvm.umin.i32(i32 %1, i32 %0)
+  %y = call i8 @llvm.umin.i8(i8 %loaded, i8 %x)
+  %j = add i32 %i, 1
+  %done = icmp eq i32 %j, %n
+  br i1 %done, label %exit, label %loop
+
+exit:
+  ret i32 %best
+}
+
+declare i8 @llvm.umin.i8(i8, i8)

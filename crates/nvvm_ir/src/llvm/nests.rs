@@ -63,7 +63,7 @@ pub(super) fn latches_of_nests(module: &Module) -> Vec<(Func, usize)> {
         for outer in nests {
             let repeats = (loops.iter().filter(|inner| contains(outer, inner))).any(|inner| {
                 let header = Some(blocks[inner.header]);
-                exits(module, blocks, inner).all(|(cond, _)| unknown.slice(cond, header).1)
+                exits(module, blocks, inner).all(|(_, cond, _)| unknown.slice(cond, header).1)
             });
             let uses = (outer.body.iter())
                 .flat_map(|&block| unknown.accesses(blocks[block]))
@@ -163,12 +163,12 @@ fn is_arithmetic(callee: &Callee) -> bool {
     matches!(callee, Callee::Intrinsic(callee) if arithmetic.contains(callee))
 }
 
-/// Returns the conditions with which a loop is left, and for which value it goes on.
+/// Returns the blocks and the conditions with which a loop is left, and for which value it goes on.
 fn exits<'m>(
     module: &'m Module,
     blocks: &'m [Block],
     each: &'m Loop,
-) -> impl Iterator<Item = (Value, bool)> + 'm {
+) -> impl Iterator<Item = (Block, Value, bool)> + 'm {
     let body: HashSet<Block> = each.body.iter().map(|&block| blocks[block]).collect();
     each.body.iter().filter_map(move |&block| {
         let terminator = module.inst(module.terminator(blocks[block])?)?;
@@ -179,13 +179,13 @@ fn exits<'m>(
                 otherwise,
             } => {
                 let stays = [then, otherwise].map(|to| body.contains(&to));
-                (stays[0] != stays[1]).then_some((cond, stays[0]))
+                (stays[0] != stays[1]).then_some((blocks[block], cond, stays[0]))
             }
             InstKind::Switch { value, .. } => {
                 let to = terminator.kind.successors();
                 to.iter()
                     .any(|to| !body.contains(to))
-                    .then_some((value, false))
+                    .then_some((blocks[block], value, false))
             }
             _ => None,
         }
@@ -199,18 +199,32 @@ fn iterations(module: &Module, blocks: &[Block], each: &Loop) -> Option<u128> {
     };
     let (header, latch) = (blocks[each.header], blocks[latch]);
     exits(module, blocks, each)
-        .filter_map(|(cond, stays)| limit(module, header, latch, cond, stays))
+        .filter_map(|(block, cond, stays)| {
+            let is_end = block == latch;
+            limit(module, header, latch, is_end, cond, stays)
+        })
         .min()
 }
 
-/// Returns the number of iterations after which a counter equals a constant.
-fn limit(module: &Module, header: Block, latch: Block, cond: Value, stays: bool) -> Option<u128> {
+/// Returns the number of iterations after which a counter equals a constant, or at the end of which
+/// (`is_end`) it is not below one: an index that a check compares with a constant is hardly a count.
+fn limit(
+    module: &Module,
+    header: Block,
+    latch: Block,
+    is_end: bool,
+    cond: Value,
+    stays: bool,
+) -> Option<u128> {
     let InstKind::ICmp { pred, lhs, rhs } = module.inst(cond)?.kind else {
         return None;
     };
-    if (pred, stays) != (IntPred::Eq, false) && (pred, stays) != (IntPred::Ne, true) {
-        return None;
-    }
+    let least_above = match (pred, stays) {
+        (IntPred::Eq, false) | (IntPred::Ne, true) => 0,
+        (IntPred::Ult | IntPred::Slt, true) if is_end => 0,
+        (IntPred::Ugt | IntPred::Sgt, false) if is_end => 1,
+        _ => return None,
+    };
     // The first value of a counter.
     let start = |phi: Value| {
         let data = module.inst(phi)?;
@@ -227,7 +241,7 @@ fn limit(module: &Module, header: Block, latch: Block, cond: Value, stays: bool)
         None => (start(next_of(module, lhs)?)?, true),
     };
     let count = number(module, rhs)?.checked_sub(start)?;
-    Some(count + u128::from(!is_next))
+    Some(count + least_above + u128::from(!is_next))
 }
 
 /// Returns the value to which an instruction adds 1.

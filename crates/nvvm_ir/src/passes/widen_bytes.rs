@@ -126,6 +126,7 @@ fn operands(module: &Module, value: Value, width: Width) -> Option<Vec<Value>> {
             _ => None,
         },
         InstKind::Call(call) if is_count(call) => Some(vec![call.args[0]]),
+        InstKind::Call(call) if is_extremum(call) => Some(call.args.clone()),
         &InstKind::Cast {
             op: CastOp::Trunc,
             value,
@@ -142,8 +143,14 @@ fn is_count(call: &Call) -> bool {
     matches!(call.callee, Callee::Intrinsic(Intrinsic::Ctpop))
 }
 
+/// Returns whether a call computes the minimum or the maximum of unsigned integers.
+fn is_extremum(call: &Call) -> bool {
+    let is_one = |callee| matches!(callee, Intrinsic::UMax | Intrinsic::UMin);
+    matches!(call.callee, Callee::Intrinsic(callee) if is_one(callee))
+}
+
 /// Returns whether an instruction extends an operand, itself or for ptxas: a comparison of 16 bits, which
-/// ptxas extends with the sign.
+/// ptxas extends with the sign, and a minimum or maximum, which have 32 bits.
 fn is_extension(module: &Module, inst: Value, width: Width) -> bool {
     match module.inst(inst).map(|data| &data.kind) {
         Some(InstKind::Cast {
@@ -152,6 +159,7 @@ fn is_extension(module: &Module, inst: Value, width: Width) -> bool {
         Some(InstKind::ICmp { pred, .. }) => {
             width.0 == 16 && matches!(pred, IntPred::Eq | IntPred::Ne)
         }
+        Some(InstKind::Call(call)) => is_extremum(call),
         _ => false,
     }
 }
@@ -231,6 +239,13 @@ fn max(module: &Module, value: Value, depth: u32) -> u64 {
             Some(chosen.max(max(otherwise)))
         }
         Some(InstKind::Call(call)) if is_count(call) => Some(bits.into()),
+        Some(InstKind::Call(call)) if is_extremum(call) => {
+            let [a, b] = [call.args[0], call.args[1]].map(max);
+            Some(match call.callee {
+                Callee::Intrinsic(Intrinsic::UMin) => a.min(b),
+                _ => a.max(b),
+            })
+        }
         _ => None,
     };
     // A sum or product above wraps around.
@@ -407,10 +422,10 @@ impl Emit<'_> {
                 }
             }
             InstKind::Call(call) => {
-                let args = vec![self.word(call.args[0], words)];
+                let args = call.args.iter().map(|&arg| self.word(arg, words));
+                let args: Vec<Value> = args.collect();
                 let sig = self.module.signature(self.word, &args);
-                let callee = Callee::Intrinsic(Intrinsic::Ctpop);
-                InstKind::Call(Box::new(Call::new(callee, sig, args)))
+                InstKind::Call(Box::new(Call::new(call.callee.clone(), sig, args)))
             }
             InstKind::Cast { value, .. } if value == wide => return inst,
             InstKind::Cast { value, .. } => {
@@ -506,7 +521,9 @@ impl Emit<'_> {
                     },
                 }
             }
-            Some(&InstKind::ICmp { pred, lhs, rhs }) if bytes.contains(&lhs) => {
+            Some(&InstKind::ICmp { pred, lhs, rhs })
+                if words.contains_key(&lhs) && [lhs, rhs].iter().any(|it| bytes.contains(it)) =>
+            {
                 let number = number(self.module, rhs);
                 let most = u128::from(self.width.most());
                 let (pred, rhs) = match (pred, number) {

@@ -70,6 +70,7 @@ mod tables;
 mod threading;
 mod to_panics;
 mod transfers;
+mod unchanged;
 mod unroll;
 mod vectors;
 mod version;
@@ -544,7 +545,9 @@ fn optimize_function<'a>(
         None
     };
     let finish = |mut graph: Graph<'a>, changed: usize| {
-        let mut replaced = loop_ends::replace(&mut graph, names)
+        let mut replaced = next_loads::start_unchanged(&mut graph, names)
+            + unchanged::start(&mut graph, names)
+            + loop_ends::replace(&mut graph, names)
             + conditions::combine(&mut graph, names)
             + choices::select(&mut graph, names)
             + conditional_loads::predicate(&mut graph, names)

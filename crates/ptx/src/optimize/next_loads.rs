@@ -18,6 +18,7 @@ use super::flow::{Block, End, Graph, Id};
 use super::instructions::instructions;
 use super::loops::{self, Loop};
 use super::names::Names;
+use super::unchanged::{self, can_pass};
 use super::version::Ahead;
 use crate::rewrite::instruction;
 use crate::{Base, Guard, Instruction, Operand, Statement, Type};
@@ -36,7 +37,24 @@ pub(super) fn start<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let cold = graph.cold();
     let mut count = 0;
     for each in loops::innermost(graph, &cold) {
-        count += start_in(graph, names, &each).unwrap_or(0);
+        count += start_in(graph, names, &each, &HashSet::default()).unwrap_or(0);
+    }
+    count
+}
+
+/// The same for elements that the kernel has not changed.
+pub(super) fn start_unchanged<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
+    let cold = graph.cold();
+    let mut count = 0;
+    for each in loops::innermost(graph, &cold) {
+        let mut passes = true;
+        graph.visit(each.blocks.iter().copied(), &mut |it| {
+            passes &= can_pass(it)
+        });
+        if passes {
+            let unchanged = unchanged::unchanged(graph);
+            count += start_in(graph, names, &each, &unchanged).unwrap_or(0);
+        }
     }
     count
 }
@@ -53,7 +71,13 @@ struct Load<'a> {
     step: i64,
 }
 
-fn start_in<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Option<usize> {
+/// The same for a loop. `unchanged` are the places of loads of memory that does not change.
+fn start_in<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    unchanged: &HashSet<(Id, usize)>,
+) -> Option<usize> {
     let (continues, value) = each.guard(graph)?;
     let mut waits = false;
     graph.visit(each.blocks.iter().copied(), &mut |it| {
@@ -64,7 +88,7 @@ fn start_in<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Opt
     }
     let counters = each.counters(graph);
     let mut ahead = Ahead::new(graph, names, each, &counters);
-    let loads = loads(&mut ahead)?;
+    let loads = loads(&mut ahead, unchanged)?;
     // For each load, the predicate that the first iteration executes it, if that is not certain.
     let mut first = Vec::new();
     for load in &loads {
@@ -120,7 +144,7 @@ fn start_in<'a>(graph: &mut Graph<'a>, names: &'a Names, each: &Loop<'a>) -> Opt
 
 /// Returns the loads of memory that does not change, if the next iteration executes each of them, at an
 /// address that is known.
-fn loads<'a>(ahead: &mut Ahead<'_, 'a>) -> Option<Vec<Load<'a>>> {
+fn loads<'a>(ahead: &mut Ahead<'_, 'a>, unchanged: &HashSet<(Id, usize)>) -> Option<Vec<Load<'a>>> {
     let mut places = Vec::new();
     for &id in &ahead.each.blocks {
         for (at, statement) in ahead.graph.blocks[id].body.iter().enumerate() {
@@ -148,7 +172,8 @@ fn loads<'a>(ahead: &mut Ahead<'_, 'a>) -> Option<Vec<Load<'a>>> {
             return None;
         };
         let is_only = matches!(ahead.each.written.get(result), Some((1, ..)));
-        if !is_constant(&it)
+        let is_constant = is_constant(&it) || unchanged.contains(&(block, at));
+        if !is_constant
             || it.guard.is_some()
             || !is_only
             || leaves(ahead.graph, block)
