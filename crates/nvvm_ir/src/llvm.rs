@@ -74,6 +74,8 @@ impl Exchange {
             None => text,
         };
         let text = merge_locals::merge_locals(text)?;
+        // `nest_loops` moves what a loop carries into variables.
+        let text = split_phases::unroll_resumed(&text, reader)?;
         let text = nest_loops::nest_loops(&text, reader)?;
         let text = split_phases::split_phases(&text, reader)?;
         let text = test_choices::test_choices(&text, reader)?;
@@ -109,6 +111,15 @@ impl Exchange {
     /// The text uses something of LLVM's that has no place in [`Module`].
     pub fn split_phases(text: &str) -> Result<String, ReadError> {
         split_phases::split_phases(text, &mut Reader::default())
+    }
+
+    /// Unrolls loops with inner loops that go on where the iteration before has left them, in LLVM's output
+    /// before it unrolls loops.
+    ///
+    /// # Errors
+    /// The text uses something of LLVM's that has no place in [`Module`].
+    pub fn unroll_resumed(text: &str) -> Result<String, ReadError> {
+        split_phases::unroll_resumed(text, &mut Reader::default())
     }
 
     /// Replaces tests whether an address that a loop selects is null by tests of the conditions of the
@@ -875,6 +886,7 @@ declare i32 @__llvm_nvvm_read_ptx_sreg_ctaid_x()
         let text = text.concat();
         let mut expected = Exchange::merge_locals(&text).unwrap();
         let passes = [
+            Exchange::unroll_resumed,
             Exchange::nest_loops,
             Exchange::split_phases,
             Exchange::test_choices,

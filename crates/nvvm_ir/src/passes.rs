@@ -40,6 +40,7 @@ mod dead_functions;
 mod dead_globals;
 mod expand_moves;
 mod fold_null_tests;
+mod hoist_calls;
 mod index_walks;
 mod keep_searches;
 mod keep_strided_loops;
@@ -106,6 +107,7 @@ pub use dead_globals::dead_globals;
 pub use expand_moves::expand_moves;
 pub use fold_null_tests::fold_null_tests;
 pub(crate) use fold_null_tests::is_in_static;
+pub use hoist_calls::hoist_calls;
 pub use index_walks::index_walks;
 pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
@@ -266,6 +268,11 @@ pub const PASSES: &[Pass] = &[
         name: "resume_unrolling",
         about: "lets libnvvm unroll loops with calls that it expands",
         run: resume_unrolling,
+    },
+    Pass {
+        name: "hoist_calls",
+        about: "hoists calls with which several arms of a branch begin",
+        run: hoist_calls,
     },
     Pass {
         name: "merge_calls",

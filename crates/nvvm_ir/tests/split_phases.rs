@@ -1,4 +1,4 @@
-//! `Exchange::split_phases` and `Exchange::test_choices`: random functions behave the same before and
+//! `Exchange::split_phases`, `Exchange::unroll_resumed` and `Exchange::test_choices`: random functions behave the same before and
 //! after, and the loops that they change and those that they leave alone.
 
 mod trace;
@@ -184,6 +184,11 @@ fn check(least: usize, change: impl Fn(&str) -> Result<String, nvvm_ir::ReadErro
 #[test]
 fn random_functions_behave_the_same() {
     check(100, Exchange::split_phases);
+}
+
+#[test]
+fn random_functions_behave_the_same_without_resumed_loops() {
+    check(0, Exchange::unroll_resumed);
 }
 
 #[test]
@@ -658,4 +663,113 @@ fn choices_are_tested() {
             "{text}"
         );
     }
+}
+
+/// As `for (i, k) in (0..3).flat_map(|i| (0..2).filter(odd)…)`: `%pos` is where the inner range of `%row` goes
+/// on, if `%has`.
+const RESUMED: &str = "
+declare void @seen(i64)
+
+define void @f(i64 %0, i64 %1) {
+start:
+  br label %head
+
+head:
+  %has = phi i1 [ false, %start ], [ true, %found ]
+  %i = phi i64 [ 0, %start ], [ %ni, %found ]
+  %pos = phi i64 [ undef, %start ], [ %npos, %found ]
+  %row = phi i64 [ undef, %start ], [ %nrow, %found ]
+  %below = icmp ult i64 %pos, 2
+  %more = select i1 %has, i1 %below, i1 false
+  br i1 %more, label %front, label %rest
+
+front:
+  %k = phi i64 [ %pos, %head ], [ %k1, %skip ]
+  %k1 = add i64 %k, 1
+  %s = add i64 %row, %k
+  %t = add i64 %s, %0
+  %odd = trunc i64 %t to i1
+  br i1 %odd, label %found, label %skip
+
+skip:
+  %e = icmp eq i64 %k1, 2
+  br i1 %e, label %rest, label %front
+
+rest:
+  %any = icmp ult i64 %i, 3
+  br i1 %any, label %take, label %end
+
+take:
+  %n = phi i64 [ %i, %rest ], [ %n1, %done ]
+  %n1 = add i64 %n, 1
+  br label %second
+
+second:
+  %j = phi i64 [ 0, %take ], [ %j1, %skip2 ]
+  %j1 = add i64 %j, 1
+  %u = add i64 %n, %j
+  %v = add i64 %u, %0
+  %odd2 = trunc i64 %v to i1
+  br i1 %odd2, label %found, label %skip2
+
+skip2:
+  %e2 = icmp eq i64 %j1, 2
+  br i1 %e2, label %done, label %second
+
+done:
+  %e3 = icmp eq i64 %n1, 3
+  br i1 %e3, label %end, label %take
+
+found:
+  %x = phi i64 [ %k, %front ], [ %j, %second ]
+  %nrow = phi i64 [ %row, %front ], [ %n, %second ]
+  %ni = phi i64 [ %i, %front ], [ %n1, %second ]
+  %npos = phi i64 [ %k1, %front ], [ %j1, %second ]
+  %y = mul i64 %nrow, 10
+  %z = add i64 %y, %x
+  call void @seen(i64 %z)
+  br label %head
+
+end:
+  ret void
+}
+";
+
+#[test]
+fn loops_that_go_on_with_inner_loops_are_unrolled() {
+    assert_eq!(trace(RESUMED, [0, 0], 60), [1, 10, 21]);
+    assert_eq!(trace(RESUMED, [1, 0], 60), [0, 11, 20]);
+    let check = |replacements: &[(&str, &str)]| {
+        let text = (replacements.iter()).fold(RESUMED.to_owned(), |text, (old, new)| {
+            assert!(text.contains(old), "{old}");
+            text.replace(old, new)
+        });
+        let new = changed(&text, Exchange::unroll_resumed);
+        for args in [[0, 0], [1, 3], [4, 2], [3, 1]] {
+            assert_eq!(trace(&text, args, 60), trace(&new, args, 60), "{new}");
+        }
+        new.matches("call void @seen").count()
+    };
+    let is_rolled = |replacements: &[(&str, &str)]| check(replacements) < 6;
+    // Each element has a copy of the body.
+    assert_eq!(check(&[]), 6);
+    // A range ends at a number that is not a constant.
+    assert!(is_rolled(&[
+        ("%any = icmp ult i64 %i, 3", "%any = icmp ult i64 %i, %1"),
+        ("%e3 = icmp eq i64 %n1, 3", "%e3 = icmp uge i64 %n1, %1")
+    ]));
+    // The copies would have too many instructions.
+    let many: String = (0..150)
+        .map(|i| format!("  %q{i} = mul i64 %z, {i}\n"))
+        .collect();
+    assert!(is_rolled(&[(
+        "  call void @seen(i64 %z)\n",
+        &format!("{many}  call void @seen(i64 %z)\n")
+    )]));
+    // Inner loops start anew, as those that LLVM unrolls.
+    assert!(is_rolled(&[
+        ("[ %npos, %found ]", "[ 0, %found ]"),
+        ("[ %nrow, %found ]", "[ 0, %found ]"),
+        ("icmp ult i64 %i, 3", "icmp ult i64 %i, 1")
+    ]));
 }

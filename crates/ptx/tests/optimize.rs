@@ -6861,3 +6861,65 @@ fn distances_of_ordinary_launches_are_below_the_bound() {
         assert_eq!(found, holds, "{step}");
     }
 }
+
+/// A loop over the elements of a column: the address grows by a variable number until less than another one
+/// remains.
+fn column(body: &str) -> String {
+    optimized(&format!(
+        ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<20>;
+        ld.param.u64 %rd1, [k_param_0];
+        ld.param.u64 %rd5, [k_param_1];
+        ld.param.u64 %rd8, [k_param_2];
+        ld.param.u64 %rd9, [k_param_3];
+        cvta.to.global.u64 %rd3, %rd1;
+        mov.u32 %r2, 0;
+        $again:
+        add.s64 %rd3, %rd3, %rd9;
+        ld.global.nc.u32 %r1, [%rd3];
+        {body}
+        sub.s64 %rd4, %rd5, %rd3;
+        shr.u64 %rd6, %rd4, 1;
+        setp.gt.u64 %p1, %rd6, %rd8;
+        @%p1 bra $again;
+        cvta.to.global.u64 %rd7, %rd5;
+        st.global.u32 [%rd7], %r2;
+        ret;"
+    ))
+}
+
+/// Branches on a loaded number, with arms that are not predicated.
+fn arms(in_one: &str) -> String {
+    let long = "mad.lo.s32 %r2, %r2, %r1, %r2;\n".repeat(12);
+    format!(
+        "setp.lt.u32 %p2, %r1, 100;
+        @%p2 bra $small;
+        {long} {in_one}
+        bra.uni $next;
+        $small:
+        xor.b32 %r2, %r2, %r1;
+        {long}
+        $next:"
+    )
+}
+
+#[test]
+fn columns_load_four_elements_at_once() {
+    let loads = |text: &str| text.matches("ld.global.nc.u32").count();
+    assert_eq!(loads(&column("add.s32 %r2, %r2, %r1;")), 7);
+    // With branches, all four loads come first.
+    let text = column(&arms(""));
+    assert_eq!(loads(&text), 5, "{text}");
+    let at = text.match_indices("ld.global.nc.u32");
+    let at: Vec<usize> = at.map(|(at, _)| at).collect();
+    assert!(!text[at[0]..at[3]].contains("bra"), "{text}");
+    for body in [
+        // Whether the loop goes on depends on an arm, or on what it loads.
+        arms("add.s64 %rd3, %rd3, 4;"),
+        "add.s32 %r2, %r2, %r1; cvt.u64.u32 %rd9, %r1;".to_owned(),
+        "cvt.u64.u32 %rd8, %r1;".to_owned(),
+        // Divisions have a pass of their own.
+        "cvt.u64.u32 %rd10, %r1; div.u64 %rd11, %rd10, %rd8; cvt.u32.u64 %r2, %rd11;".to_owned(),
+    ] {
+        assert_eq!(loads(&column(&body)), 1, "{body}");
+    }
+}

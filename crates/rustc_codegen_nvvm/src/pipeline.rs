@@ -380,6 +380,7 @@ impl Compiler<'_> {
         if optimizes && options.pre_optimize && options.roots == Roots::Kernels {
             // LLVM must not duplicate or move convergent calls.
             passes::convergence(&mut module);
+            passes::hoist_calls(&mut module);
             passes::merge_calls(&mut module);
             passes::unite_latches(&mut module);
             passes::pair_sin_cos(&mut module);

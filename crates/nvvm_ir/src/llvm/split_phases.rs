@@ -29,6 +29,9 @@ const FIRST_GROWTH: usize = 3;
 const NODES: usize = 512;
 /// The maximum number of loops of a function that are split.
 const LOOPS: usize = 8;
+/// The maximum number of instructions of the code for all states of a loop's counters, without those whose
+/// results are known.
+const UNROLLED: usize = 800;
 /// The maximum number of values among which a phi chooses.
 const VALUES: usize = 64;
 /// The maximum length of a chain of instructions before a loop that tells whether a value is null.
@@ -47,20 +50,38 @@ pub(super) const DEPTH: usize = 8;
 /// A block is copied for the facts that decide its branch or a later one. The loop remains one if
 /// a phase could follow a later one.
 pub(super) fn split_phases(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
+    split(text, reader, &[Numbers::Constants, Numbers::None], "phase")
+}
+
+/// Unrolls loops with inner loops that go on where the iteration before has left them, if all of them count
+/// between constants.
+///
+/// `for x in (0..3).flat_map(|i| (0..8).filter(…))` becomes code without a loop, with a copy of each block for
+/// each state of the counters. LLVM unrolls only loops that start anew.
+pub(super) fn unroll_resumed(text: &str, reader: &mut Reader) -> Result<String, ReadError> {
+    split(text, reader, &[Numbers::Resumed], "state")
+}
+
+fn split(
+    text: &str,
+    reader: &mut Reader,
+    numbers: &[Numbers],
+    label: &str,
+) -> Result<String, ReadError> {
     let mut text = text.to_owned();
     for round in 0..LOOPS {
         let read = reader.read(&text)?;
         // The loops of a function that may be split. A round splits the first of them that it can.
         let mut splits: HashMap<&str, Vec<Vec<Split>>> = HashMap::new();
         for func in read.funcs() {
-            let found = Split::all(read, func);
+            let found = Split::all(read, func, numbers);
             if !found.is_empty() {
                 splits.insert(read.func(func).name.as_str(), vec![found]);
             }
         }
         let new = with_bodies(&text, &splits, |body, splits, _| {
             let mut splits = splits.iter();
-            splits.find_map(|split| body.clone().split_loop(split, round))
+            splits.find_map(|split| body.clone().split_loop(split, &format!("{label}.{round}")))
         });
         if new == text {
             break;
@@ -112,9 +133,9 @@ pub(super) struct Split {
 
 impl Split {
     /// Returns the splits of a function's loops that are good, those of inner loops first.
-    fn all(module: &Module, func: Func) -> Vec<Split> {
+    fn all(module: &Module, func: Func, numbers: &[Numbers]) -> Vec<Split> {
         let mut found: Vec<Split> = Vec::new();
-        for numbers in [Numbers::Constants, Numbers::None] {
+        for &numbers in numbers {
             for_each_loop(module, func, numbers, |states, flow| {
                 found.extend(states.split(flow));
             });
@@ -123,14 +144,18 @@ impl Split {
         found
     }
 
-    /// Returns whether the copies are few, form loops that are each entered at one block, and none of
-    /// the loops has two copies of a block.
-    fn is_good(&self, module: &Module, blocks: &[Block], growth: usize) -> bool {
+    /// Returns whether the copies are within a limit, form loops that are each entered at one block, and
+    /// none of the loops has two copies of a block.
+    fn is_good(&self, module: &Module, blocks: &[Block], limit: &Limit) -> bool {
         let size = |block: usize| module.block(blocks[block]).insts.len();
         let before: usize = self.body.iter().map(|&block| size(block)).sum();
         let after: usize = self.copies.iter().map(|copy| size(copy.block)).sum();
-        let is_small =
-            2 * self.copies.len() <= growth * self.body.len() && 2 * after <= growth * before;
+        let is_small = match limit {
+            Limit::Growth(growth) => {
+                2 * self.copies.len() <= growth * self.body.len() && 2 * after <= growth * before
+            }
+            Limit::Without(_) => true,
+        };
         let root = self.copies.len();
         let successors = |copy: usize| -> Vec<usize> {
             match self.copies.get(copy) {
@@ -148,13 +173,25 @@ impl Split {
         let cycles = crate::graph::cycles(root + 1, |copy, i| next[copy].get(i).copied());
         let is_once = |cycle: &Vec<usize>| {
             let of: HashSet<usize> = cycle.iter().map(|&copy| self.copies[copy].block).collect();
-            of.len() == cycle.len()
+            let is_unrolled = match limit {
+                Limit::Growth(_) => true,
+                Limit::Without(headers) => headers.iter().all(|header| !of.contains(header)),
+            };
+            of.len() == cycle.len() && is_unrolled
         };
         self.copies.len() > self.body.len()
             && is_small
             && cycles.iter().all(is_once)
             && is_reducible(&all, root, successors)
     }
+}
+
+/// A limit for the copies of a loop's blocks.
+enum Limit {
+    /// The maximum growth of the number of blocks and instructions, in halves.
+    Growth(usize),
+    /// The headers of which no copy is in a loop.
+    Without(BTreeSet<usize>),
 }
 
 /// Which integers of more than eight bits that a loop carries may tell in which phase it is.
@@ -164,6 +201,8 @@ pub(super) enum Numbers {
     None,
     /// Also those that are chosen among constants, and those that each iteration sets to zero.
     Constants,
+    /// Also all others, if inner loops go on where the iteration before has left them.
+    Resumed,
 }
 
 /// Calls `f` with the small loops of a function whose phis decide branches.
@@ -224,6 +263,9 @@ pub(super) struct States<'a> {
     /// The headers of all loops.
     headers: &'a BTreeSet<usize>,
     numbers: Numbers,
+    /// What inner loops carry, if the values of the loop's phis depend on it. Empty unless all numbers
+    /// may be states.
+    resumed: HashSet<Value>,
     /// The values that decide branches or are assumed, in the order of the blocks' instructions.
     pub(super) tracked: BTreeMap<usize, Vec<Value>>,
     all: HashSet<Value>,
@@ -259,10 +301,14 @@ impl<'a> States<'a> {
             each,
             headers,
             numbers,
+            resumed: HashSet::new(),
             tracked: BTreeMap::new(),
             all: HashSet::new(),
             live: HashMap::new(),
         };
+        if numbers == Numbers::Resumed {
+            states.resumed = states.resumed()?;
+        }
         let conds = each.body.iter().flat_map(|&block| states.conditions(block));
         let mut pending: Vec<Value> = conds.collect();
         while let Some(value) = pending.pop() {
@@ -272,8 +318,12 @@ impl<'a> States<'a> {
         }
         let header = &module.block(blocks[each.header]).insts;
         let mut phis = (header.iter()).filter(|&inst| module.is_phi(*inst));
-        let is_phase =
-            |phi: Value| states.may_be_null(phi) || states.is_reset(phi) || states.is_of_first(phi);
+        let is_phase = |phi: Value| {
+            numbers == Numbers::Resumed
+                || states.may_be_null(phi)
+                || states.is_reset(phi)
+                || states.is_of_first(phi)
+        };
         if !phis.any(|&phi| states.all.contains(&phi) && is_phase(phi)) {
             return None;
         }
@@ -340,11 +390,82 @@ impl<'a> States<'a> {
         let bits = module.types.int_bits(module.ty(value));
         let block = module.inst(value).map(|data| self.index[&data.block]);
         let is_inner = block.is_some_and(|it| it != self.each.header && self.headers.contains(&it));
+        if self.numbers == Numbers::Resumed {
+            return !is_inner || self.resumed.contains(&value);
+        }
         let is_number = bits.is_some_and(|bits| bits > 8) && !self.chosen(value).is_address;
         let is_state = !is_number
             || self.is_reset(value)
             || self.numbers == Numbers::Constants && self.chosen(value).is_constant;
         is_state && !is_inner
+    }
+
+    /// Returns the numbers that inner loops carry and that decide how the next iteration starts. Returns
+    /// `None` unless an inner loop also starts with what the iteration before has left.
+    fn resumed(&self) -> Option<HashSet<Value>> {
+        let module = self.module;
+        let body = &self.each.body;
+        let phis = |block: usize| {
+            let insts = module.block(self.blocks[block]).insts.iter().copied();
+            insts
+                .take_while(|&inst| module.is_phi(inst))
+                .filter(|&inst| {
+                    let bits = module.types.int_bits(module.ty(inst));
+                    bits.is_some_and(|bits| (9..=64).contains(&bits))
+                })
+        };
+        let inner: Vec<Value> = (body.iter().copied())
+            .filter(|block| *block != self.each.header && self.headers.contains(block))
+            .flat_map(phis)
+            .collect();
+        let own: Vec<Value> = phis(self.each.header).collect();
+        let needed = |phi: Value| self.needed(phi, &own);
+        let of_own: Vec<(Value, HashSet<Value>)> =
+            own.iter().map(|&phi| (phi, needed(phi))).collect();
+        let resumed: HashSet<Value> = (inner.into_iter())
+            .filter(|inner| of_own.iter().any(|(_, needed)| needed.contains(inner)))
+            .collect();
+        let goes_on = |inner: Value| {
+            let starts = needed(inner);
+            let mut own = of_own.iter();
+            own.any(|(phi, needed)| needed.contains(&inner) && starts.contains(phi))
+        };
+        resumed
+            .iter()
+            .any(|&inner| goes_on(inner))
+            .then_some(resumed)
+    }
+
+    /// Returns the values of the loop from which a phi's value is computed, not beyond `last`.
+    fn needed(&self, phi: Value, last: &[Value]) -> HashSet<Value> {
+        let (mut seen, mut pending) = (HashSet::new(), Vec::new());
+        if let Some(InstKind::Phi(incoming)) = self.module.inst(phi).map(|data| &data.kind) {
+            pending.extend(incoming.iter().map(|&(value, _)| value));
+        }
+        while let Some(value) = pending.pop() {
+            let is_plain = match self.module.inst(value).map(|data| &data.kind) {
+                Some(
+                    InstKind::Phi(_)
+                    | InstKind::Bin { .. }
+                    | InstKind::Cast { .. }
+                    | InstKind::Select { .. },
+                ) => self.is_inside(value),
+                _ => false,
+            };
+            if is_plain && seen.insert(value) && !last.contains(&value) {
+                let data = self.module.inst(value);
+                data.into_iter()
+                    .for_each(|data| data.kind.for_each_operand(|operand| pending.push(operand)));
+            }
+        }
+        seen
+    }
+
+    /// Returns whether an operation is one of numbers whose result is tracked.
+    fn computes(&self, op: BinOp) -> bool {
+        use BinOp::*;
+        let is_sum = matches!(op, Add | Sub | Mul | Shl | LShr);
+        matches!(op, And | Or | Xor) || is_sum && self.numbers == Numbers::Resumed
     }
 
     /// Returns whether a value is a number that each iteration sets to zero, as that of the elements which
@@ -448,12 +569,7 @@ impl<'a> States<'a> {
                 value,
             }) => vec![value],
             Some(&InstKind::ICmp { lhs, rhs, .. }) => vec![lhs, rhs],
-            Some(&InstKind::Bin {
-                op: BinOp::And | BinOp::Or | BinOp::Xor,
-                lhs,
-                rhs,
-                ..
-            }) => vec![lhs, rhs],
+            Some(&InstKind::Bin { op, lhs, rhs, .. }) if self.computes(op) => vec![lhs, rhs],
             Some(&InstKind::Select {
                 cond,
                 then,
@@ -603,6 +719,19 @@ impl<'a> States<'a> {
                     Some(Int(1))
                 }
                 (BinOp::Xor, Some(Int(a)), Some(Int(b))) => Some(Int(a ^ b)),
+                (_, Some(Int(a)), Some(Int(b))) if self.computes(op) => {
+                    let bits = bits(value)?;
+                    let distance = (b < bits.into()).then_some(b as u32);
+                    let number = match op {
+                        BinOp::Add => a.wrapping_add(b),
+                        BinOp::Sub => a.wrapping_sub(b),
+                        BinOp::Mul => a.wrapping_mul(b),
+                        BinOp::Shl => a << distance?,
+                        BinOp::LShr => a >> distance?,
+                        _ => return None,
+                    };
+                    Some(Int(number & (u128::MAX >> (128 - bits))))
+                }
                 _ => None,
             },
             InstKind::Select {
@@ -880,11 +1009,13 @@ impl<'a> States<'a> {
             entries.insert(from, number(&mut nodes, (header, facts)));
         }
         let mut copies: Vec<Copy> = Vec::new();
+        let mut size = 0;
         while copies.len() < nodes.len() {
-            if nodes.len() > NODES {
+            if nodes.len() > NODES || size > UNROLLED && self.numbers == Numbers::Resumed {
                 return None;
             }
             let node = nodes[copies.len()].clone();
+            size += self.size(&node);
             let (edges, mut is_decided) = self.edges(&node);
             let mut next: Vec<Node> = Vec::new();
             for (target, facts) in edges {
@@ -922,16 +1053,38 @@ impl<'a> States<'a> {
         Some((nodes, split))
     }
 
+    /// Returns the number of a node's instructions whose results are not known.
+    fn size(&self, node: &Node) -> usize {
+        let facts = self.facts_in(node);
+        let is_known = |value: Value| self.fact(&facts, value, DEPTH).is_some();
+        let is_left = |inst: &&Value| match self.module.inst(**inst).map(|data| &data.kind) {
+            Some(InstKind::Phi(_) | InstKind::Br(_)) => false,
+            Some(InstKind::CondBr { cond: value, .. } | InstKind::Switch { value, .. }) => {
+                !is_known(*value)
+            }
+            Some(InstKind::Call(call)) => !matches!(call.callee, Callee::Intrinsic(_)),
+            _ => !facts.contains_key(*inst),
+        };
+        let insts = self.module.block(self.blocks[node.0]).insts.iter();
+        insts.filter(is_left).count()
+    }
+
     /// Returns the copies of the loop's blocks that decide most branches.
     fn split(&self, flow: &Flow) -> Option<Split> {
         let (_, split) = self.explore(flow)?;
         let split = split.merged();
         let of: BTreeSet<usize> = split.copies.iter().map(|copy| copy.block).collect();
-        let growth = match self.phis(self.each.header).any(|phi| self.may_be_null(phi)) {
-            true => GROWTH,
-            false => FIRST_GROWTH,
+        let may_be_null = || self.phis(self.each.header).any(|phi| self.may_be_null(phi));
+        let limit = match self.numbers {
+            Numbers::Resumed => {
+                let inner = self.resumed.iter().filter_map(|&phi| self.module.inst(phi));
+                let inner = inner.map(|data| self.index[&data.block]);
+                Limit::Without(inner.chain([self.each.header]).collect())
+            }
+            _ if may_be_null() => Limit::Growth(GROWTH),
+            _ => Limit::Growth(FIRST_GROWTH),
         };
-        let is_good = || split.is_good(self.module, self.blocks, growth);
+        let is_good = || split.is_good(self.module, self.blocks, &limit);
         (of == self.each.body && is_good()).then_some(split)
     }
 }
@@ -997,10 +1150,9 @@ impl Split {
 
 impl<'a> Body<'a> {
     /// Replaces a loop by its copies. The first copy of each block keeps the names.
-    fn split_loop(mut self, split: &Split, round: usize) -> Option<Vec<String>> {
+    fn split_loop(mut self, split: &Split, label: &str) -> Option<Vec<String>> {
         let blocks = self.blocks.clone();
         let lines = self.lines;
-        let label = format!("phase.{round}");
         let labels: HashMap<&str, usize> = (split.body.iter())
             .map(|&block| (blocks[block].name.as_str(), block))
             .collect();
@@ -1029,7 +1181,7 @@ impl<'a> Body<'a> {
         };
         let label_of = |copy: usize| named(&blocks[split.copies[copy].block].name, copy);
         let mut slots = Slots {
-            label: &label,
+            label,
             lines,
             values: &values,
             slots: BTreeMap::new(),

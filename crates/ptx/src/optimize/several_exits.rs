@@ -1,21 +1,28 @@
-//! Does several iterations at once of loops with several exits that depend on no load.
+//! Does several iterations at once of loops whose exits depend on no load.
 //!
 //! A loop over `rows.skip(a).step_by(b)` ends when the iterator's count ends, or when one of the
 //! iterators inside is exhausted. ptxas does not unroll a loop with several exits, so each load
 //! waits for that of the iteration before. This pass computes whether the next iterations take no
-//! exit, and then runs them without branches: their loads are in flight together. Two iterations
+//! exit, and then runs them without these branches: their loads are in flight together. Two iterations
 //! that are left run at once, too. The original loop has the others and all exits.
-//! [`super::strides`] has loops with one exit.
+//!
+//! ptxas moves no load across a branch. If an iteration has branches that do not leave the loop, the
+//! loads of all iterations that run at once are issued before the first one.
+//!
+//! Loops with one exit are left to [`super::strides`], which calls [`unroll_single`] for those that it
+//! has no test for, and to ptxas: it unrolls loops whose counter changes by a constant.
 
 use crate::hash::{HashMap, HashSet};
 
+use super::divisions::is_division;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, is_parameter, is_pure};
 use super::instructions::{rename_operand, results, sources};
 use super::literal;
-use super::loops::{self, Loop};
+use super::loops::{self, Loop, Step};
 use super::names::Names;
 use super::version::{self, Accesses, Copy};
+use crate::rewrite::instruction;
 use crate::{Base, Guard, Instruction, Operand, Statement};
 
 /// How many loads that do not depend on each other are in flight together.
@@ -26,6 +33,9 @@ const REMAINING: usize = 2;
 
 /// Loops of more instructions stay as they are.
 const LARGEST: usize = 48;
+
+/// Loops of more blocks stay as they are.
+const BLOCKS: usize = 16;
 
 /// The maximum number of instructions of an iteration that the exits depend on.
 const CONDITIONS: usize = 24;
@@ -38,6 +48,7 @@ pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet
     for each in loops::innermost(graph, &cold) {
         if !slow.contains(&each.header)
             && let Some(plan) = plan(graph, &cold, &each)
+            && plan.exits.len() > 1
         {
             unroll_one(graph, names, &mut accesses, &mut cold, &each, &plan);
             count += 1;
@@ -46,9 +57,33 @@ pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet
     count
 }
 
+/// Unrolls a loop with one exit that depends on a counter with a variable step, unless the loop divides
+/// ([`super::divisions`]). Returns whether it did. ptxas unrolls loops whose counters change by constants.
+pub(super) fn unroll_single<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    accesses: &mut Accesses<'a>,
+    cold: &[bool],
+    each: &Loop<'a>,
+) -> bool {
+    let mut divides = false;
+    graph.visit(each.blocks.iter().copied(), &mut |it| {
+        divides |= is_division(it);
+    });
+    let Some(plan) = plan(graph, cold, each).filter(|plan| plan.exits.len() == 1 && !divides)
+    else {
+        return false;
+    };
+    if !plan.is_variable(graph, each) {
+        return false;
+    }
+    unroll_one(graph, names, accesses, &mut cold.to_vec(), each, &plan);
+    true
+}
+
 /// The blocks of a loop, and what its exits depend on.
 struct Plan<'a> {
-    /// The blocks, in execution order.
+    /// The blocks that each iteration runs, in execution order.
     row: Vec<Id>,
     /// The blocks with an exit, with the predicate, its value for which the loop continues, and the
     /// block that is next.
@@ -57,43 +92,124 @@ struct Plan<'a> {
     conditions: HashSet<(Id, usize)>,
     /// How many iterations are done at once. libnvvm may have made several one.
     iterations: usize,
+    /// The loads to issue before the first of them, and the instructions that compute their addresses.
+    ahead: Ahead,
+}
+
+impl<'a> Plan<'a> {
+    /// Returns whether the exits depend on a register that each iteration computes from its last value, other
+    /// than a counter that changes by a constant.
+    fn is_variable(&self, graph: &Graph<'a>, each: &Loop<'a>) -> bool {
+        let constant: HashSet<&'a str> = (each.counters(graph).iter())
+            .filter(|counter| matches!(counter.step, Step::Constant(_)))
+            .map(|counter| counter.register)
+            .collect();
+        // What the registers are computed from.
+        let mut computed: HashMap<&'a str, Vec<&'a str>> = HashMap::default();
+        let (mut written, mut carried) = (HashSet::default(), HashSet::default());
+        for &id in &self.row {
+            for (place, statement) in graph.blocks[id].body.iter().enumerate() {
+                if let Statement::Instruction(it) = statement
+                    && self.conditions.contains(&(id, place))
+                {
+                    let mut from = Vec::new();
+                    sources(it, &mut |name| from.push(name));
+                    let is_carried = |name: &&&str| {
+                        each.written.contains_key(**name) && !written.contains(**name)
+                    };
+                    carried.extend(from.iter().filter(is_carried).copied());
+                    results(it, &mut |name| {
+                        written.insert(name);
+                        computed.entry(name).or_default().extend(&from);
+                    });
+                }
+            }
+        }
+        let recurs = |name: &&'a str| {
+            let (mut seen, mut pending) = (HashSet::default(), vec![*name]);
+            while let Some(next) = pending.pop() {
+                let from = computed.get(next).into_iter().flatten();
+                pending.extend(from.filter(|&&name| seen.insert(name)));
+            }
+            seen.contains(name)
+        };
+        (carried.iter()).any(|name| !constant.contains(name) && recurs(name))
+    }
+}
+
+/// Instructions, by block and position.
+#[derive(Default)]
+struct Ahead {
+    loads: HashSet<(Id, usize)>,
+    addresses: HashSet<(Id, usize)>,
+}
+
+/// Returns the blocks of a loop that each iteration runs, in execution order.
+fn row_of(graph: &Graph<'_>, each: &Loop<'_>) -> Option<Vec<Id>> {
+    let next = |id: Id| -> Vec<Id> {
+        let targets = graph.blocks[id].end.targets().into_iter();
+        targets
+            .filter(|&to| to != each.header && each.contains(to))
+            .collect()
+    };
+    let mut row = vec![each.header];
+    loop {
+        let last = row[row.len() - 1];
+        if last == each.latch {
+            return Some(row);
+        }
+        // The number of blocks between this and another one, if all ways to the latch go through that.
+        let distance = |to: Id| {
+            let (mut seen, mut pending) = (HashSet::default(), next(last));
+            while let Some(id) = pending.pop() {
+                if id != to && seen.insert(id) {
+                    pending.extend(next(id));
+                }
+            }
+            (!seen.contains(&each.latch)).then_some(seen.len())
+        };
+        let found = (each.blocks.iter())
+            .filter(|id| !row.contains(id))
+            .filter_map(|&id| Some((distance(id)?, id)));
+        row.push(found.min()?.1);
+    }
 }
 
 fn plan<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Option<Plan<'a>> {
-    let mut row = vec![each.header];
+    if each.blocks.len() > BLOCKS {
+        return None;
+    }
+    let row = row_of(graph, each)?;
     let mut exits = HashMap::default();
-    loop {
-        let last = row[row.len() - 1];
-        let next = match &graph.blocks[last].end {
-            End::Jump(next, _) => *next,
+    for &id in &each.blocks {
+        match &graph.blocks[id].end {
+            End::Jump(..) => {}
             &End::Branch(guard, _, to, otherwise) => {
                 let stays = each.contains(to);
-                if stays == each.contains(otherwise) {
+                if !stays && !each.contains(otherwise) {
                     return None;
+                }
+                if stays == each.contains(otherwise) {
+                    continue;
                 }
                 let (next, exit) = if stays {
                     (to, otherwise)
                 } else {
                     (otherwise, to)
                 };
-                if cold[exit] {
+                if cold[exit] || !row.contains(&id) {
                     return None;
                 }
-                exits.insert(last, (guard.register, stays != guard.negated, next));
-                next
+                exits.insert(id, (guard.register, stays != guard.negated, next));
             }
             _ => return None,
-        };
-        if last == each.latch {
-            break;
         }
-        row.push(next);
     }
-    if row.len() != each.blocks.len() || exits.len() < 2 {
+    if exits.is_empty() {
         return None;
     }
     let (mut size, mut plain, mut writes) = (0, true, false);
-    for &id in &row {
+    for &id in &each.blocks {
         for statement in &graph.blocks[id].body {
             plain &= !matches!(statement, Statement::Block(_));
             instructions(statement, &mut |it| {
@@ -108,7 +224,7 @@ fn plan<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Option<Plan<'a
         return None;
     }
     let conditions = exits.values().map(|&(register, ..)| register);
-    let conditions = computed(graph, &row, conditions.collect())?;
+    let conditions = computed(graph, each, &row, conditions.collect())?;
     if conditions.len() > CONDITIONS {
         return None;
     }
@@ -121,7 +237,7 @@ fn plan<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Option<Plan<'a
                     && is_fixed
                     && !has_effect(it)
                     && each.written.contains_key(address)
-                    && computed(graph, &row, vec![address]).is_some()
+                    && computed(graph, each, &row, vec![address]).is_some()
             }
             _ => false,
         }
@@ -138,18 +254,49 @@ fn plan<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Option<Plan<'a
         });
     }
     let iterations = LOADS.div_ceil(loads.max(1));
-    (early && (waits || iterations > 1)).then_some(Plan {
+    if !early || !waits && iterations == 1 {
+        return None;
+    }
+    let mut ahead = Ahead::default();
+    if row.len() < each.blocks.len() {
+        let mut registers = Vec::new();
+        let mut effects = false;
+        graph.visit(each.blocks.iter().copied(), &mut |it| {
+            effects |= has_effect(it)
+        });
+        for &id in &row {
+            for (place, statement) in graph.blocks[id].body.iter().enumerate() {
+                if let Statement::Instruction(it) = statement
+                    && let [Operand::Name(_), Operand::Address(Base::Name(address), _)] =
+                        it.operands[..]
+                    && it.guard.is_none()
+                    && starts_early(it)
+                    && (!effects || it.modifiers.contains(&"nc"))
+                {
+                    ahead.loads.insert((id, place));
+                    registers.push(address);
+                }
+            }
+        }
+        if registers.is_empty() {
+            return None;
+        }
+        ahead.addresses = computed(graph, each, &row, registers)?;
+    }
+    Some(Plan {
         row,
         exits,
         conditions,
         iterations,
+        ahead,
     })
 }
 
 /// Returns the instructions of a loop that compute registers, in this and in former iterations, if
-/// they depend on no load.
+/// they depend on no load and each iteration runs them.
 fn computed<'a>(
     graph: &Graph<'a>,
+    each: &Loop<'a>,
     row: &[Id],
     registers: Vec<&'a str>,
 ) -> Option<HashSet<(Id, usize)>> {
@@ -174,7 +321,15 @@ fn computed<'a>(
             }
         }
         if found.len() == before {
-            return Some(found);
+            let mut others = each.blocks.iter().filter(|id| !row.contains(id));
+            let is_chosen = others.any(|&id| {
+                let mut writes = false;
+                graph.visit([id], &mut |it| {
+                    results(it, &mut |name| writes |= needed.contains(name));
+                });
+                writes
+            });
+            return (!is_chosen).then_some(found);
         }
     }
 }
@@ -190,7 +345,7 @@ fn unroll_one<'a>(
     let mut copies =
         |graph: &mut Graph<'a>, count| copies(graph, names, accesses, cold, each, plan, count);
     let whole = copies(graph, plan.iterations);
-    let has_rest = plan.iterations > REMAINING;
+    let has_rest = plan.iterations > REMAINING && plan.ahead.loads.is_empty();
     let rest = copies(graph, if has_rest { REMAINING } else { 0 });
     let mut test = Vec::new();
     let [enough, some] = test_exits(graph, names, plan, &mut test);
@@ -203,16 +358,21 @@ fn unroll_one<'a>(
         .predecessors_of_one(each.header)
         .filter(|id| !inside.contains(id))
         .collect();
-    let mut add = |body, register, to, otherwise| {
+    let add = |graph: &mut Graph<'a>, body, end| {
         let label = names.label();
-        let end = End::Branch(Guard::new(register), false, to, otherwise);
         graph.add_before(Block { label, body, end }, whole[0].blocks[0])
     };
+    let branch = |register, to, otherwise| End::Branch(Guard::new(register), false, to, otherwise);
     let fewer = match rest.first() {
-        Some(first) => add(Vec::new(), some, first.header, each.header),
+        Some(first) => add(graph, Vec::new(), branch(some, first.header, each.header)),
         None => each.header,
     };
-    let test = add(test, enough, whole[0].header, fewer);
+    let test = add(graph, test, branch(enough, whole[0].header, fewer));
+    if !plan.ahead.loads.is_empty() {
+        let loads = start_loads(graph, names, each, plan, &whole);
+        let ahead = add(graph, loads, End::Jump(whole[0].header, false));
+        graph.blocks[test].end = branch(enough, ahead, fewer);
+    }
     for (copies, then) in [(&whole, test), (&rest, each.header)] {
         for (index, copy) in copies.iter().enumerate() {
             let end = &mut graph.blocks[copy.latch].end;
@@ -227,6 +387,81 @@ fn unroll_one<'a>(
         end.retarget(&|to| if to == each.header { test } else { to });
     }
     cold.resize(graph.blocks.len(), false);
+}
+
+/// Returns the loads of all iterations that run at once. Those of the copies become moves of their
+/// results.
+fn start_loads<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    plan: &Plan<'a>,
+    copies: &[Copy],
+) -> Vec<Statement<'a>> {
+    let mut started = Vec::new();
+    let mut now: HashMap<&'a str, &'a str> = HashMap::default();
+    for copy in copies {
+        let first = copy.blocks.iter().copied().min().unwrap_or(copy.header);
+        for &id in &plan.row {
+            for place in 0..graph.blocks[id].body.len() {
+                let is_load = plan.ahead.loads.contains(&(id, place));
+                if is_load || plan.ahead.addresses.contains(&(id, place)) {
+                    let found = emit_copy(graph, names, &mut started, &mut now, (id, place));
+                    if let Some(result) = found.filter(|_| is_load) {
+                        let at = each.blocks.iter().position(|&it| it == id).unwrap_or(0);
+                        // A copy of a block has no labels in its body.
+                        let labels = graph.blocks[id].body[..place].iter();
+                        let labels = labels.filter(|it| matches!(it, Statement::Label(_)));
+                        let place = place - labels.count();
+                        replace_load(graph, (first + at, place), result);
+                    }
+                }
+            }
+        }
+    }
+    started
+}
+
+/// Replaces a load by a move.
+fn replace_load<'a>(graph: &mut Graph<'a>, (id, place): (Id, usize), from: &'a str) {
+    let Some(ty) = graph.type_of(from) else {
+        return;
+    };
+    let statement = &mut graph.blocks[id].body[place];
+    if let Statement::Instruction(it) = statement {
+        let to = it.operands[0].clone();
+        *statement = instruction("mov", &[ty.name()], vec![to, Operand::Name(from)]);
+    }
+}
+
+/// Appends a copy of an instruction, with the current registers of its sources and a new one for its
+/// result. Returns that.
+fn emit_copy<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    to: &mut Vec<Statement<'a>>,
+    now: &mut HashMap<&'a str, &'a str>,
+    (id, place): (Id, usize),
+) -> Option<&'a str> {
+    let Statement::Instruction(it) = &graph.blocks[id].body[place] else {
+        return None;
+    };
+    let mut it = it.clone();
+    let mut written = Vec::new();
+    results(&it, &mut |name| written.push(name));
+    for operand in &mut it.operands[1..] {
+        rename_operand(operand, &mut |name| now.get(name).copied().unwrap_or(name));
+    }
+    for &name in &written {
+        if let Some(ty) = graph.type_of(name) {
+            now.insert(name, graph.register(ty, names));
+        }
+    }
+    rename_operand(&mut it.operands[0], &mut |name| {
+        now.get(name).copied().unwrap_or(name)
+    });
+    to.push(Statement::Instruction(it));
+    written.first().and_then(|name| now.get(name).copied())
 }
 
 /// Copies a loop without its exits, except that of the latch.
@@ -264,27 +499,9 @@ fn test_exits<'a>(
     for iteration in 1..=plan.iterations {
         for &id in &plan.row {
             for place in 0..graph.blocks[id].body.len() {
-                let Statement::Instruction(it) = &graph.blocks[id].body[place] else {
-                    continue;
-                };
-                if !plan.conditions.contains(&(id, place)) {
-                    continue;
+                if plan.conditions.contains(&(id, place)) {
+                    emit_copy(graph, names, test, &mut now, (id, place));
                 }
-                let mut it = it.clone();
-                let mut written = Vec::new();
-                results(&it, &mut |name| written.push(name));
-                for operand in &mut it.operands[1..] {
-                    rename_operand(operand, &mut |name| now.get(name).copied().unwrap_or(name));
-                }
-                for name in written {
-                    if let Some(ty) = graph.type_of(name) {
-                        now.insert(name, graph.register(ty, names));
-                    }
-                }
-                rename_operand(&mut it.operands[0], &mut |name| {
-                    now.get(name).copied().unwrap_or(name)
-                });
-                test.push(Statement::Instruction(it));
             }
             if Some(&id) == plan.row.last() {
                 if iteration == REMAINING {

@@ -17,6 +17,7 @@ use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions};
 use super::loops::{self, Comparison, Counter, Loop, Relation, Step, Which};
 use super::names::Names;
+use super::several_exits;
 use super::version::{self, Accesses, number};
 use crate::{Guard, Instruction, Integer, Operand, Statement, Type};
 
@@ -36,8 +37,9 @@ pub(super) fn unroll<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet
     let mut accesses = Accesses::default();
     for each in loops::innermost(graph, &cold) {
         if !slow.contains(&each.header) {
-            let unrolled = unroll_one(graph, names, &mut accesses, &cold, &each);
-            count += usize::from(unrolled.is_some());
+            let unrolled = unroll_one(graph, names, &mut accesses, &cold, &each).is_some()
+                || several_exits::unroll_single(graph, names, &mut accesses, &cold, &each);
+            count += usize::from(unrolled);
             // The loops that are copied have no panics.
             cold.resize(graph.blocks.len(), false);
         }
