@@ -871,6 +871,14 @@ declare i32 @__llvm_nvvm_read_ptx_sreg_ctaid_x()
         );
         assert_eq!(latches("icmp eq i32 %4, 3", "icmp eq i32 %1, 3"), []);
         assert_eq!(latches("icmp eq i32 %4, 3", "icmp eq i32 %4, %6"), []);
+        // Only the threads of one warp differ, unless the index is one in a warp.
+        let bound = SKIPS.replace("%4 = and i32 %3, 7", "%4 = add i32 %3, 7");
+        let ordered = bound.replace("icmp eq i32 %4, 3", "icmp ult i32 %4, %1");
+        assert_eq!(Exchange::divergent_loops(&ordered).unwrap(), []);
+        assert_eq!(Exchange::divergent_loops(&bound).unwrap(), own);
+        assert_eq!(latches("icmp eq i32 %4, 3", "icmp ult i32 %4, 3"), own);
+        assert_eq!(latches("and i32 %3, 7", "lshr i32 %3, 5"), []);
+        assert_eq!(latches("and i32 %3, 7", "lshr i32 %3, 4"), own);
         // Threads with the other value have almost nothing to do.
         assert_eq!(
             latches("  store volatile i32 %6, ptr %0, align 4\n", ""),

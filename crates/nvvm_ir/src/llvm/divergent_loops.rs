@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::flow::{Flow, Loop};
-use crate::inst::{BinOp, Call, Callee, InstKind};
+use crate::inst::{BinOp, Call, Callee, InstKind, IntPred};
 use crate::module::Module;
-use crate::value::{Block, Func, Value};
+use crate::value::{Block, Const, Func, Value};
 
 /// The special registers that differ between the threads of a block.
 const REGISTERS: [&str; 3] = ["tid_", "laneid", "lanemask"];
+/// The number of threads of a warp.
+const WARP: u128 = 32;
 /// The prefix of their names as functions that LLVM does not know.
 const READ: &str = "__llvm_nvvm_read_ptx_sreg_";
 /// The maximum number of operations between an invariant condition and the values it depends on.
@@ -66,8 +68,10 @@ fn divergent(
 ) -> HashSet<Value> {
     let blocks = &module.func(func).blocks;
     let mut found: HashSet<Value> = HashSet::new();
+    // Those among them that are no sums and products of the thread's index.
+    let mut arbitrary: HashSet<Value> = HashSet::new();
     loop {
-        let before = found.len();
+        let before = found.len() + arbitrary.len();
         for &block in blocks {
             for &inst in &module.block(block).insts {
                 let Some(data) = module.inst(inst) else {
@@ -83,16 +87,66 @@ fn divergent(
                     InstKind::Alloca { .. } => true,
                     _ => false,
                 };
-                data.kind
-                    .for_each_operand(|it| is_divergent |= found.contains(&it));
-                if is_divergent {
+                let mut is_arbitrary = is_divergent && !is_thread_index(module, &data.kind);
+                data.kind.for_each_operand(|it| {
+                    is_divergent |= found.contains(&it);
+                    is_arbitrary |= arbitrary.contains(&it);
+                });
+                is_arbitrary |= is_divergent && is_pattern(&data.kind);
+                if is_divergent && (is_arbitrary || !is_of_warps(module, &data.kind)) {
                     found.insert(inst);
+                }
+                if is_arbitrary {
+                    arbitrary.insert(inst);
                 }
             }
         }
-        if found.len() == before {
+        if found.len() + arbitrary.len() == before {
             return found;
         }
+    }
+}
+
+/// Returns whether an instruction reads the index of a thread in its block.
+fn is_thread_index(module: &Module, kind: &InstKind) -> bool {
+    match kind {
+        InstKind::Call(call) => match &call.callee {
+            Callee::Value(callee) => module.as_func(*callee).is_some_and(|func| {
+                let name = module.func(func).name.strip_prefix(READ);
+                name.is_some_and(|name| name.starts_with(REGISTERS[0]))
+            }),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Returns whether neighboring threads may have any values, if an operand differs between them.
+fn is_pattern(kind: &InstKind) -> bool {
+    match kind {
+        InstKind::Load { .. } => true,
+        InstKind::Bin { op, .. } => {
+            matches!(op, BinOp::And | BinOp::Xor | BinOp::URem | BinOp::SRem)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether the threads of most warps have the same result, if the operands are sums and products of
+/// the thread's index: the number of the warp, or whether an index is below a bound.
+fn is_of_warps(module: &Module, kind: &InstKind) -> bool {
+    let number = |value| match module.as_const(value) {
+        Some(&Const::Int(number)) => number,
+        _ => 0,
+    };
+    match *kind {
+        InstKind::ICmp { pred, .. } => !matches!(pred, IntPred::Eq | IntPred::Ne),
+        InstKind::Bin { op, rhs, .. } => match op {
+            BinOp::LShr | BinOp::AShr => number(rhs) >= WARP.ilog2().into(),
+            BinOp::UDiv | BinOp::SDiv => number(rhs) >= WARP,
+            _ => false,
+        },
+        _ => false,
     }
 }
 
