@@ -6865,6 +6865,11 @@ fn distances_of_ordinary_launches_are_below_the_bound() {
 /// A loop over the elements of a column: the address grows by a variable number until less than another one
 /// remains.
 fn column(body: &str) -> String {
+    column_by("add.s64 %rd3, %rd3, %rd9;", body)
+}
+
+/// As [`column`], with another step.
+fn column_by(step: &str, body: &str) -> String {
     optimized(&format!(
         ".reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<20>;
         ld.param.u64 %rd1, [k_param_0];
@@ -6874,7 +6879,7 @@ fn column(body: &str) -> String {
         cvta.to.global.u64 %rd3, %rd1;
         mov.u32 %r2, 0;
         $again:
-        add.s64 %rd3, %rd3, %rd9;
+        {step}
         ld.global.nc.u32 %r1, [%rd3];
         {body}
         sub.s64 %rd4, %rd5, %rd3;
@@ -6912,6 +6917,9 @@ fn columns_load_four_elements_at_once() {
     let at = text.match_indices("ld.global.nc.u32");
     let at: Vec<usize> = at.map(|(at, _)| at).collect();
     assert!(!text[at[0]..at[3]].contains("bra"), "{text}");
+    // ptxas unrolls a loop whose counter changes by a constant.
+    let constant = "add.s64 %rd10, %rd3, 8; mov.u64 %rd3, %rd10;";
+    assert_eq!(loads(&column_by(constant, &arms(""))), 1);
     for body in [
         // Whether the loop goes on depends on an arm, or on what it loads.
         arms("add.s64 %rd3, %rd3, 4;"),

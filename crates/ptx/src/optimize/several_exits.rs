@@ -19,7 +19,7 @@ use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, is_parameter, is_pure};
 use super::instructions::{rename_operand, results, sources};
 use super::literal;
-use super::loops::{self, Loop, Step};
+use super::loops::{self, Loop};
 use super::names::Names;
 use super::version::{self, Accesses, Copy};
 use crate::rewrite::instruction;
@@ -97,13 +97,9 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Returns whether the exits depend on a register that each iteration computes from its last value, other
-    /// than a counter that changes by a constant.
+    /// Returns whether the exits depend on a register that each iteration computes from its last value and
+    /// from other registers. A counter that changes by a constant is computed from itself alone.
     fn is_variable(&self, graph: &Graph<'a>, each: &Loop<'a>) -> bool {
-        let constant: HashSet<&'a str> = (each.counters(graph).iter())
-            .filter(|counter| matches!(counter.step, Step::Constant(_)))
-            .map(|counter| counter.register)
-            .collect();
         // What the registers are computed from.
         let mut computed: HashMap<&'a str, Vec<&'a str>> = HashMap::default();
         let (mut written, mut carried) = (HashSet::default(), HashSet::default());
@@ -125,15 +121,20 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        let recurs = |name: &&'a str| {
-            let (mut seen, mut pending) = (HashSet::default(), vec![*name]);
+        let reached = |name: &'a str| {
+            let (mut seen, mut pending) = (HashSet::default(), vec![name]);
             while let Some(next) = pending.pop() {
                 let from = computed.get(next).into_iter().flatten();
                 pending.extend(from.filter(|&&name| seen.insert(name)));
             }
-            seen.contains(name)
+            seen
         };
-        (carried.iter()).any(|name| !constant.contains(name) && recurs(name))
+        carried.into_iter().any(|name| {
+            // The registers between the last value and the next one.
+            let between = reached(name);
+            let mut between = between.iter().filter(|it| reached(it).contains(name));
+            between.any(|it| computed.get(it).is_some_and(|from| from.len() > 1))
+        })
     }
 }
 
