@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::flow::{Flow, Loop};
-use crate::inst::{BinOp, Call, Callee, InstKind, IntPred};
+use crate::inst::{BinOp, Call, Callee, InstKind};
 use crate::module::Module;
 use crate::value::{Block, Const, Func, Value};
 
@@ -41,9 +41,16 @@ pub(super) fn latches(module: &Module) -> Vec<(Func, usize)> {
             continue;
         }
         let divergent = divergent(module, func, &flow, &index);
+        let headers: HashSet<Block> = loops.iter().map(|it| blocks[it.header]).collect();
         for each in loops {
             let body: HashSet<Block> = each.body.iter().map(|&block| blocks[block]).collect();
-            let invariant = Invariant { module, body };
+            let mut inner = headers.clone();
+            inner.remove(&blocks[each.header]);
+            let invariant = Invariant {
+                module,
+                body,
+                inner,
+            };
             let is_divergent = |&block: &usize| {
                 let mut found = Vec::new();
                 let differs = invariant.conditions(blocks[block], &mut found);
@@ -92,7 +99,7 @@ fn divergent(
                     is_divergent |= found.contains(&it);
                     is_arbitrary |= arbitrary.contains(&it);
                 });
-                is_arbitrary |= is_divergent && is_pattern(&data.kind);
+                is_arbitrary |= is_divergent && is_pattern(module, &data.kind);
                 if is_divergent && (is_arbitrary || !is_of_warps(module, &data.kind)) {
                     found.insert(inst);
                 }
@@ -121,29 +128,37 @@ fn is_thread_index(module: &Module, kind: &InstKind) -> bool {
     }
 }
 
-/// Returns whether neighboring threads may have any values, if an operand differs between them.
-fn is_pattern(kind: &InstKind) -> bool {
-    match kind {
+/// Returns whether neighboring threads may have any values, if an operand differs between them. The
+/// remainder by a multiple of a warp differs from the index by a number of the warp.
+fn is_pattern(module: &Module, kind: &InstKind) -> bool {
+    match *kind {
         InstKind::Load { .. } => true,
-        InstKind::Bin { op, .. } => {
-            matches!(op, BinOp::And | BinOp::Xor | BinOp::URem | BinOp::SRem)
-        }
+        InstKind::Bin { op, rhs, .. } => match op {
+            BinOp::And => number(module, rhs) < WARP - 1,
+            BinOp::URem | BinOp::SRem => number(module, rhs) < WARP,
+            BinOp::Xor => true,
+            _ => false,
+        },
         _ => false,
     }
 }
 
-/// Returns whether the threads of most warps have the same result, if the operands are sums and products of
-/// the thread's index: the number of the warp, or whether an index is below a bound.
-fn is_of_warps(module: &Module, kind: &InstKind) -> bool {
-    let number = |value| match module.as_const(value) {
+fn number(module: &Module, value: Value) -> u128 {
+    match module.as_const(value) {
         Some(&Const::Int(number)) => number,
         _ => 0,
-    };
+    }
+}
+
+/// Returns whether the threads of most warps have the same result, if the operands are sums and products of
+/// the thread's index: the number of the warp, or a comparison, by which at most one warp or one thread
+/// differs.
+fn is_of_warps(module: &Module, kind: &InstKind) -> bool {
     match *kind {
-        InstKind::ICmp { pred, .. } => !matches!(pred, IntPred::Eq | IntPred::Ne),
+        InstKind::ICmp { .. } => true,
         InstKind::Bin { op, rhs, .. } => match op {
-            BinOp::LShr | BinOp::AShr => number(rhs) >= WARP.ilog2().into(),
-            BinOp::UDiv | BinOp::SDiv => number(rhs) >= WARP,
+            BinOp::LShr | BinOp::AShr => number(module, rhs) >= WARP.ilog2().into(),
+            BinOp::UDiv | BinOp::SDiv => number(module, rhs) >= WARP,
             _ => false,
         },
         _ => false,
@@ -191,9 +206,20 @@ fn is_chosen(
 struct Invariant<'m> {
     module: &'m Module,
     body: HashSet<Block>,
+    /// The headers of other loops.
+    inner: HashSet<Block>,
 }
 
 impl Invariant<'_> {
+    /// Returns whether a block begins a loop inside of this one, or leads to nothing else. The condition of
+    /// its predecessor is whether that loop has an iteration, which most threads' loops have.
+    fn enters(&self, block: Block) -> bool {
+        let end = self.module.terminator(block);
+        let kind = end.and_then(|end| self.module.inst(end)).map(|it| &it.kind);
+        let to = kind.map(|kind| kind.successors()).unwrap_or_default();
+        self.inner.contains(&block) || matches!(to[..], [next] if self.inner.contains(&next))
+    }
+
     /// Collects the invariant values on which the selects and the end of a block depend. Returns whether the
     /// end is the only one.
     fn conditions(&self, block: Block, found: &mut Vec<Value>) -> bool {
@@ -204,7 +230,9 @@ impl Invariant<'_> {
                     cond,
                     then,
                     otherwise,
-                }) if then != otherwise => self.parts(cond, DEPTH, found),
+                }) if then != otherwise && !self.enters(then) && !self.enters(otherwise) => {
+                    self.parts(cond, DEPTH, found);
+                }
                 Some(&InstKind::Switch { value, .. }) if self.contains(value, DEPTH) => {
                     found.push(value);
                 }
