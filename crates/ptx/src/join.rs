@@ -19,6 +19,9 @@ use crate::lexer::{Kind, Lexer, Token};
 /// The prefix of the labels that libnvvm generates.
 const LABEL: &str = "$L__";
 
+/// The prefix of the names of functions' variables in local memory.
+const STACK: &str = "__local_depot";
+
 /// Joins PTX modules that follow one another in `text` to one module. All symbols become internal,
 /// except kernels and the symbols in `visible`. `assembly` is the module-level assembly, which
 /// libnvvm copies to each part.
@@ -448,7 +451,8 @@ impl<'a> Part<'a> {
                 }
                 continue;
             }
-            let is_label = word.starts_with("$L") && self.tokens[at].kind == Kind::Ident;
+            let is_own = ["$L", STACK].iter().any(|prefix| word.starts_with(prefix));
+            let is_label = is_own && self.tokens[at].kind == Kind::Ident;
             words.push(match is_label {
                 true => {
                     let next = labels.len();
@@ -575,7 +579,7 @@ impl<'a> Part<'a> {
 /// A token of a definition.
 #[derive(PartialEq, Eq)]
 enum Word<'a> {
-    /// A label, by its number in the definition.
+    /// A label or the function's variable in local memory, by its number in the definition.
     Label(usize),
     Text(&'a str),
 }

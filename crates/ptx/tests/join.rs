@@ -254,7 +254,8 @@ fn equal_copies_are_written_once() {
              .global .align 4 .u32 d[1] = {{{constant}}};\n\
              .visible .func f()\n{{\n\t.loc\t1 {constant} 3\n$L__BB{shift}_1:\n\
              \tld.global.u32 %r1, [c];\n\tcall.uni g, ();\n\tbra.uni $L__BB{shift}_1;\n}}\n\
-             .func g()\n{{\n\tcall.uni f, ();\n\tret;\n}}\n\
+             .func g()\n{{\n\t.local .align 8 .b8 __local_depot{shift}[8];\n\
+             \tcall.uni f, ();\n\tret;\n}}\n\
              .func h()\n{{\n\tcall.uni i, ();\n\tret;\n}}\n\
              .func i()\n{{\n\tld.global.u32 %r1, [d];\n\tret;\n}}\n.file\t1 \"{kernel}.rs\"\n"
         )

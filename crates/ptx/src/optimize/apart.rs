@@ -348,10 +348,7 @@ fn passing<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Passing<'a>> {
         let ty = graph.type_of(name);
         ty.is_some_and(|ty| matches!(ty.name(), "b32" | "b64" | "s32" | "s64" | "u32" | "u64"))
     };
-    let mut tests: BTreeMap<Vec<(Symbol<'a>, u32)>, Vec<Near>> = BTreeMap::new();
-    let mut repeats = false;
-    let mut moved = BTreeSet::new();
-    let mut read = 0;
+    let mut candidates = Vec::new();
     'loads: for (load, needed) in loads {
         let mut own = Vec::new();
         let mut differs = false;
@@ -386,17 +383,52 @@ fn passing<'a>(graph: &Graph<'a>, each: &Loop<'a>) -> Option<Passing<'a>> {
         let Statement::Instruction(it) = &row[load.index] else {
             continue;
         };
-        read += words(it);
-        repeats |= differs;
-        for (terms, near) in own {
-            tests.entry(terms).or_default().push(near);
+        candidates.push(Candidate {
+            index: load.index,
+            needed,
+            tests: own,
+            differs,
+            words: words(it),
+        });
+    }
+    // All loads, or those that one test before the loop suffices for.
+    let fixed = candidates.iter().filter(|load| !load.differs);
+    choose(candidates.iter(), exchanges).or_else(|| choose(fixed, exchanges))
+}
+
+/// A load that may pass stores.
+struct Candidate<'a> {
+    index: usize,
+    /// The positions of the instructions that its address needs.
+    needed: BTreeSet<usize>,
+    /// The differences of addresses that must not occur.
+    tests: Vec<(Vec<(Symbol<'a>, u32)>, Near)>,
+    /// Whether iterations change the differences.
+    differs: bool,
+    words: usize,
+}
+
+/// Returns the loads that run first, unless they are too many or need too many tests.
+fn choose<'c, 'a: 'c>(
+    loads: impl Iterator<Item = &'c Candidate<'a>>,
+    exchanges: bool,
+) -> Option<Passing<'a>> {
+    let mut tests: BTreeMap<&[(Symbol<'a>, u32)], Vec<Near>> = BTreeMap::new();
+    let mut repeats = false;
+    let mut moved = BTreeSet::new();
+    let mut read = 0;
+    for load in loads {
+        read += load.words;
+        repeats |= load.differs;
+        for (terms, near) in &load.tests {
+            tests.entry(terms).or_default().push(*near);
         }
-        moved.extend(needed);
+        moved.extend(&load.needed);
         moved.insert(load.index);
     }
     let tests: Vec<_> = (tests.into_iter())
         .flat_map(|(terms, near)| {
-            let terms: BTreeMap<Symbol<'a>, u32> = terms.into_iter().collect();
+            let terms: BTreeMap<Symbol<'a>, u32> = terms.iter().copied().collect();
             let united = united(near).into_iter();
             united.map(move |near| (terms.clone(), near))
         })

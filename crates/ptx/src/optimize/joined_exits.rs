@@ -19,6 +19,7 @@ use super::instructions::{can_be_copied, has_result, is_parameter, results, sour
 use super::loops::{self, Loop};
 use super::names::Names;
 use super::sink;
+use crate::inline_panics::original;
 use crate::rewrite::instruction;
 use crate::{Guard, Instruction, Integer, Operand, Type};
 
@@ -266,7 +267,7 @@ fn waits(graph: &Graph<'_>, id: Id) -> bool {
 pub(super) fn may_wait(it: &Instruction<'_>) -> bool {
     const ORDERED: &[&str] = &["acquire", "mmio", "relaxed", "volatile"];
     let is_math = |operand: &Operand<'_>| match operand {
-        Operand::Name(name) => MATH.contains(name),
+        Operand::Name(name) => MATH.contains(&original(name)),
         _ => false,
     };
     match it.opcode {
