@@ -167,12 +167,8 @@ fn kernels_are_compiled_in_parts() {
         })
         .map(|path| fs::read_to_string(path).unwrap())
         .collect();
-    let updates = kept.iter().filter_map(|text| text.lines().last());
-    assert!(
-        updates.clone().any(|line| line.starts_with("1 ")),
-        "{:?}",
-        updates.last()
-    );
+    let last: Vec<&str> = kept.iter().filter_map(|text| text.lines().last()).collect();
+    assert!(last.iter().any(|line| line.starts_with("1 ")), "{last:?}");
 }
 
 /// Returns all files in a directory and its subdirectories.

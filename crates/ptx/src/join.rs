@@ -16,11 +16,19 @@ use std::ops::Range;
 use crate::Error;
 use crate::lexer::{Kind, Lexer, Token};
 
-/// The prefix of the labels that libnvvm generates.
-const LABEL: &str = "$L__";
+/// Returns the number that an earlier call put into the name of a label, and the rest of the name. A
+/// label as libnvvm names it, `$L__BB0_1`, has the number zero.
+fn numbered(label: &str) -> Option<(usize, &str)> {
+    let (number, rest) = label.strip_prefix("$L")?.split_once("__")?;
+    match number {
+        "" => Some((0, rest)),
+        _ => Some((number.parse().ok()?, rest)),
+    }
+}
 
-/// The prefix of the names of functions' variables in local memory.
-const STACK: &str = "__local_depot";
+/// The prefixes of the names of what belongs to a function: variables in local memory, and prototypes of
+/// indirect calls.
+const OWN: [&str; 2] = ["__local_depot", "prototype_"];
 
 /// Joins PTX modules that follow one another in `text` to one module. All symbols become internal,
 /// except kernels and the symbols in `visible`. `assembly` is the module-level assembly, which
@@ -70,11 +78,12 @@ pub fn join(text: &str, visible: &HashSet<String>, assembly: &str) -> Result<Str
         names.sort_unstable();
         (part.linked(Item::is_function).min(), names)
     });
-    // One of the parts may be the result of an earlier call.
-    let labels = parts.iter().map(Part::labels).max().unwrap_or(0);
+    // A part may be the result of an earlier call, with numbers in the names of its labels.
+    let mut labels = 0;
     for (number, part) in parts.iter_mut().enumerate() {
         part.number = number;
-        part.label = labels + number;
+        part.label = labels;
+        labels += part.labels() + 1;
     }
     merge_copies(&mut parts, visible);
     check_definitions(&parts, visible)?;
@@ -295,7 +304,8 @@ struct Part<'a> {
     assembly: Range<usize>,
     /// The position among the parts.
     number: usize,
-    /// The number in the names of the part's labels, unless the part is the first.
+    /// What is added to the numbers in the names of the part's labels: zero for the first part. A label
+    /// without a number has the number zero.
     label: usize,
     /// The new names of symbols.
     names: HashMap<&'a str, String>,
@@ -411,8 +421,8 @@ impl<'a> Part<'a> {
                     return Some(name.into());
                 }
                 // Labels of debug information are visible in the whole module.
-                let label = word.strip_prefix(LABEL).filter(|_| self.number > 0)?;
-                Some(format!("$L{}__{label}", self.label).into())
+                let (number, label) = numbered(word).filter(|_| self.label > 0)?;
+                Some(format!("$L{}__{label}", self.label + number).into())
             }
             Kind::Int(_) if matches!(self.word(at.wrapping_sub(1)), ".loc" | "inlined_at") => {
                 Some(self.files.get(word)?.to_string().into())
@@ -451,7 +461,7 @@ impl<'a> Part<'a> {
                 }
                 continue;
             }
-            let is_own = ["$L", STACK].iter().any(|prefix| word.starts_with(prefix));
+            let is_own = word.starts_with("$L") || OWN.iter().any(|it| word.starts_with(it));
             let is_label = is_own && self.tokens[at].kind == Kind::Ident;
             words.push(match is_label {
                 true => {
@@ -467,11 +477,8 @@ impl<'a> Part<'a> {
     /// Returns the largest number in the names of labels that an earlier call renamed.
     fn labels(&self) -> usize {
         let names = self.tokens.iter().filter(|token| token.kind == Kind::Ident);
-        let numbers = names.filter_map(|token| {
-            let name = self.text[token.start..token.end].strip_prefix("$L")?;
-            name.split_once("__")?.0.parse().ok()
-        });
-        numbers.max().unwrap_or(0)
+        let numbers = names.filter_map(|token| numbered(&self.text[token.start..token.end]));
+        numbers.map(|(number, _)| number).max().unwrap_or(0)
     }
 
     /// Returns the label of the part's contribution to a section.
@@ -579,7 +586,7 @@ impl<'a> Part<'a> {
 /// A token of a definition.
 #[derive(PartialEq, Eq)]
 enum Word<'a> {
-    /// A label or the function's variable in local memory, by its number in the definition.
+    /// A label or another name of the function's own, by its number in the definition.
     Label(usize),
     Text(&'a str),
 }

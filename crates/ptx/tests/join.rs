@@ -256,7 +256,8 @@ fn equal_copies_are_written_once() {
              \tld.global.u32 %r1, [c];\n\tcall.uni g, ();\n\tbra.uni $L__BB{shift}_1;\n}}\n\
              .func g()\n{{\n\t.local .align 8 .b8 __local_depot{shift}[8];\n\
              \tcall.uni f, ();\n\tret;\n}}\n\
-             .func h()\n{{\n\tcall.uni i, ();\n\tret;\n}}\n\
+             .func h()\n{{\nprototype_{shift} : .callprototype ()_ ();\n\
+             \tcall %rd1, (), prototype_{shift};\n\tcall.uni i, ();\n\tret;\n}}\n\
              .func i()\n{{\n\tld.global.u32 %r1, [d];\n\tret;\n}}\n.file\t1 \"{kernel}.rs\"\n"
         )
     };
@@ -312,9 +313,23 @@ fn parts_are_joined_again() {
         joined = ptx::join(&(joined + &line(kernel)), &HashSet::new(), "").unwrap();
         joined = ptx::without_kernels(&joined, |_| false, &[]).unwrap();
     }
-    let mut labels: Vec<&str> = (joined.lines())
-        .filter(|line| line.trim_start().starts_with("$L") && line.ends_with(':'))
-        .collect();
+    let labels_of = |joined: &str| -> Vec<String> {
+        let lines = joined.lines().filter(|line| line.ends_with(':'));
+        let labels = lines.filter(|line| line.trim_start().starts_with("$L"));
+        labels.map(str::to_owned).collect()
+    };
+    // Both parts have been joined before.
+    let both = [line("e"), line("f")].concat() + &line("g");
+    let both = ptx::join(&both, &HashSet::new(), "").unwrap();
+    let twice = ptx::join(&format!("{joined}\n{both}"), &HashSet::new(), "").unwrap();
+    let all = labels_of(&twice);
+    assert_eq!(
+        all.iter().collect::<HashSet<_>>().len(),
+        all.len(),
+        "{all:?}"
+    );
+    assert_eq!(all.len(), 3 * 7 - 1);
+    let mut labels = labels_of(&joined);
     // For each kernel a block and a string, and for each but one the start of the section.
     assert_eq!(labels.len(), 11, "{joined}");
     labels.sort_unstable();

@@ -36,6 +36,7 @@ mod frame;
 mod graph;
 
 use crate::hash::HashMap;
+use crate::inline_panics::original;
 use std::collections::BTreeMap;
 
 use petgraph::algo::tarjan_scc;
@@ -410,7 +411,12 @@ pub fn name_of(function: &Function<'_>) -> String {
 
 /// Returns the name in the source for a symbol, without the hashes of crates.
 pub fn demangle(symbol: &str) -> String {
-    format!("{:#}", rustc_demangle::demangle(symbol))
+    // `join` may have appended a number.
+    let name = match rustc_demangle::try_demangle(symbol) {
+        Ok(_) => symbol,
+        Err(_) => original(symbol),
+    };
+    format!("{:#}", rustc_demangle::demangle(name))
 }
 
 /// Returns whether a function belongs to Rust's or the device's library. An unmangled function does
