@@ -121,7 +121,8 @@ impl Toolchain {
             "-Cunsafe-allow-abi-mismatch=target-cpu".to_owned(),
             format!("-Copt-level={opt_level}"),
             "-Cdebug-assertions=off".to_owned(),
-            format!("-Cllvm-args=--dump={} {options}", out.display()),
+            // The stages of the whole module, not of its parts.
+            format!("-Cllvm-args=--parts=off --dump={} {options}", out.display()),
             "--crate-type=cdylib".to_owned(),
         ];
         let mut command = self.rustc(source, &flags, Toolkit::Whole)?;
