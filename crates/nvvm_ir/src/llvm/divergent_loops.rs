@@ -114,16 +114,23 @@ fn divergent(
     }
 }
 
+/// Returns the special register that a call reads.
+fn register_of<'m>(module: &'m Module, call: &Call) -> Option<&'m str> {
+    match &call.callee {
+        Callee::Value(callee) => {
+            let func = module.as_func(*callee)?;
+            module.func(func).name.strip_prefix(READ)
+        }
+        _ => None,
+    }
+}
+
 /// Returns whether an instruction reads the index of a thread in its block.
 fn is_thread_index(module: &Module, kind: &InstKind) -> bool {
     match kind {
-        InstKind::Call(call) => match &call.callee {
-            Callee::Value(callee) => module.as_func(*callee).is_some_and(|func| {
-                let name = module.func(func).name.strip_prefix(READ);
-                name.is_some_and(|name| name.starts_with(REGISTERS[0]))
-            }),
-            _ => false,
-        },
+        InstKind::Call(call) => {
+            register_of(module, call).is_some_and(|name| name.starts_with(REGISTERS[0]))
+        }
         _ => false,
     }
 }
@@ -137,6 +144,9 @@ fn is_pattern(module: &Module, kind: &InstKind) -> bool {
             BinOp::And => number(module, rhs) < WARP - 1,
             BinOp::URem | BinOp::SRem => number(module, rhs) < WARP,
             BinOp::Xor => true,
+            // The number of a group of lanes.
+            BinOp::LShr | BinOp::AShr => (1..WARP.ilog2().into()).contains(&number(module, rhs)),
+            BinOp::UDiv | BinOp::SDiv => (2..WARP).contains(&number(module, rhs)),
             _ => false,
         },
         _ => false,
@@ -168,12 +178,9 @@ fn is_of_warps(module: &Module, kind: &InstKind) -> bool {
 /// Returns whether a call reads a register that differs between threads.
 fn is_source(module: &Module, call: &Call) -> bool {
     match &call.callee {
-        Callee::Value(callee) => module.as_func(*callee).is_some_and(|func| {
-            let name = module.func(func).name.strip_prefix(READ);
-            name.is_some_and(|name| REGISTERS.iter().any(|it| name.starts_with(it)))
-        }),
         Callee::Asm(asm) => asm.template.contains("%lane") || asm.template.contains("%tid"),
-        Callee::Intrinsic(_) => false,
+        _ => register_of(module, call)
+            .is_some_and(|name| REGISTERS.iter().any(|it| name.starts_with(it))),
     }
 }
 
