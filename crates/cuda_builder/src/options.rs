@@ -304,6 +304,13 @@ impl CudaBuilder {
         self.backend_option("frame-warning", bytes_or_off(bytes))
     }
 
+    /// Divides the kernels of large optimized modules into parts, and compiles these in parallel.
+    /// On by default.
+    #[must_use]
+    pub fn parts(self, on: bool) -> Self {
+        self.backend_option("parts", on_off(on))
+    }
+
     /// Compiles optimized modules of more than `instructions` instructions in parallel: libnvvm
     /// splits the module after inlining. The default is 400,000. `None` turns this off.
     #[must_use]
@@ -423,6 +430,7 @@ mod tests {
             .ordinary_entries(false)
             .share_slots(None)
             .frame_warning(Some(1 << 20))
+            .parts(false)
             .split_above(Some(1000))
             // For tests of the compiler: it has no method of its own.
             .backend_option("roots", "all");
@@ -437,6 +445,7 @@ mod tests {
             "leave-unoptimized=<aasb>::c",
             "share-slots=off",
             "frame-warning=1048576",
+            "parts=off",
             "split-above=1000",
         ] {
             assert!(
