@@ -195,6 +195,8 @@ pub struct Section<'a> {
     pub name: &'a str,
     /// The labels and data.
     pub lines: Vec<SectionLine<'a>>,
+    /// The line on which the section starts.
+    pub line: u32,
 }
 
 /// A label or a row of data in a [`Section`].

@@ -479,6 +479,24 @@ fn freed_memory_is_inaccessible() {
         .unwrap_err();
 }
 
+#[test]
+fn labels_in_sections_are_defined_once() {
+    let load = |first: &str, second: &str| {
+        let section =
+            |name: &str, label: &str| format!(".section {name} {{\n{label}:\n.b8 1\n}}\n");
+        let text = module("", "", "$L1: ret;")
+            + &section(".debug_loc", first)
+            + &section(".debug_abbrev", second);
+        Program::load(&text, &Memory::new()).map(|_| ())
+    };
+    load("$L1", "$L2").unwrap();
+    let found = load("$L2", "$L2").unwrap_err();
+    assert!(
+        found.to_string().contains("`$L2` is defined twice"),
+        "{found}"
+    );
+}
+
 /// Loading never panics; a mutated module that loads may be run briefly.
 #[test]
 fn mutated_modules_do_not_panic() {

@@ -312,6 +312,7 @@ impl<'a> Parser<'a> {
             return self.expected("a section's name");
         };
         let name = self.text();
+        let line = self.token.line;
         self.bump()?;
         self.expect(b'{')?;
         let mut lines = Vec::new();
@@ -334,7 +335,7 @@ impl<'a> Parser<'a> {
             self.take(b';')?;
             lines.push(SectionLine::Data(ty, values));
         }
-        Ok(Section { name, lines })
+        Ok(Section { name, lines, line })
     }
 
     fn section_value(&mut self) -> Result<SectionValue<'a>> {

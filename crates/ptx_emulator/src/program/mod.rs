@@ -5,10 +5,10 @@
 mod needs;
 mod variables;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ptx::{Item, Linkage, Module, Variable};
+use ptx::{Item, Linkage, Module, SectionLine, Variable};
 
 use crate::decode;
 use crate::exec::Inst;
@@ -288,6 +288,7 @@ impl Inner {
         self.place_globals(module, &mut symbols)?;
         self.initialize_globals(module, &symbols)?;
         self.code.locations.push((u32::MAX, 0, 0));
+        let mut labels = HashSet::new();
         for item in &module.items {
             match item {
                 Item::File(file) => drop(self.code.files.insert(file.index, file.name.to_string())),
@@ -296,6 +297,16 @@ impl Inner {
                     if function.body.is_some() && self.code.functions[index].code.is_empty() {
                         let function = decode::function(&mut self.code, &symbols, function)?;
                         self.code.functions[index] = function;
+                    }
+                }
+                Item::Section(section) => {
+                    for line in &section.lines {
+                        if let SectionLine::Label(label) = line
+                            && !labels.insert(*label)
+                        {
+                            let message = format!("the label `{label}` is defined twice");
+                            return Err(error(section.line, message));
+                        }
                     }
                 }
                 _ => {}
