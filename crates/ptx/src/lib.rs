@@ -26,6 +26,7 @@ mod frames;
 mod hash;
 mod inline_panics;
 mod join;
+mod keep_arrays;
 mod lexer;
 mod locs;
 mod narrow;
@@ -165,6 +166,7 @@ pub fn finish(
     };
     if matches!(purpose, Purpose::Speed(_)) {
         promote_arrays::promote_arrays(&mut module, &names);
+        keep_arrays::keep_arrays(&mut module, &names);
     }
     widen_narrow(&mut module);
     replace_bfi(&mut module);

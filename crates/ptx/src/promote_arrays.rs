@@ -58,7 +58,7 @@ const INDICES: [(&str, &str); 3] = [
 
 /// The size of a word of memory that the threads of a block access together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+pub(crate) enum Word {
     Four,
     /// All elements have eight bytes.
     Eight,
@@ -278,7 +278,7 @@ pub(crate) fn local_variable<'a>(function: &Function<'a>) -> Option<(&'a str, u6
 }
 
 /// Returns the size of a kernel's local memory without libdevice's.
-fn own_bytes(all: &[&Instruction<'_>], bytes: u64) -> u64 {
+pub(crate) fn own_bytes(all: &[&Instruction<'_>], bytes: u64) -> u64 {
     let mut own = bytes;
     for (table, bytes) in REDUCTIONS {
         let mut found = false;
@@ -476,7 +476,7 @@ impl<'a> Access<'a> {
 
 /// Returns the size of words in which all accesses to a variable can be made. Arrays of bytes have
 /// none: see the module's documentation.
-fn word<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> Option<Word> {
+pub(crate) fn word<'a>(all: &[&Instruction<'a>], addresses: &HashSet<&'a str>) -> Option<Word> {
     let mut word = Word::Eight;
     for it in all {
         if matches!(usage(it, addresses), Use::Inside) && matches!(it.opcode, "ld" | "st") {

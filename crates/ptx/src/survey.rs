@@ -267,7 +267,7 @@ impl<'m, 'a> Survey<'m, 'a> {
         let locs = Locs::new(body);
         let mut steps = Vec::new();
         flatten(body, None, &mut steps);
-        let constant = constant_addresses(&steps, body);
+        let constant = constant_addresses(steps.iter().map(|(it, _)| *it), body);
         let mut found = Vec::new();
         for (instruction, loc) in &steps {
             let store = match instruction.opcode {
@@ -345,12 +345,12 @@ fn flatten<'s, 'a>(
 }
 
 /// The names of variables, and the registers that are a variable's address plus a constant.
-fn constant_addresses<'a>(
-    steps: &[(&Instruction<'a>, Option<&Loc<'a>>)],
+pub(crate) fn constant_addresses<'s, 'a: 's>(
+    all: impl Iterator<Item = &'s Instruction<'a>> + Clone,
     body: &[Statement<'a>],
 ) -> HashSet<&'a str> {
     let mut written: HashMap<&str, u32> = HashMap::default();
-    for (instruction, _) in steps {
+    for instruction in all.clone() {
         if let Some(result) = instruction.operands.first()
             && !matches!(result, Operand::Address(..))
         {
@@ -362,7 +362,7 @@ fn constant_addresses<'a>(
     let mut constant: HashSet<&str> = own.iter().map(|variable| variable.name).collect();
     loop {
         let mut changed = false;
-        for (instruction, _) in steps {
+        for instruction in all.clone() {
             let [Operand::Name(result), operands @ ..] = &instruction.operands[..] else {
                 continue;
             };
