@@ -265,6 +265,15 @@ impl<'a> Loop<'a> {
         }
     }
 
+    /// Returns whether an instruction is the only one of the function that writes its results.
+    pub fn is_defined_once(&self, it: &Instruction<'a>) -> bool {
+        let mut once = true;
+        results(it, &mut |name| {
+            once &= self.definitions.get(name) == Some(&1)
+        });
+        once
+    }
+
     /// Returns the counters of the loop.
     pub fn counters(&self, graph: &Graph<'a>) -> Vec<Counter<'a>> {
         let mut counters = Vec::new();

@@ -3,7 +3,8 @@
 //! In `for k in a..b { sum += x[indices[k]] }` the index of one iteration must be loaded and
 //! checked before the next iteration can begin, so only one load is in flight at a time. This pass
 //! puts the loads and checks of four iterations first. If a check fails, no effect has happened
-//! yet, and the loop continues one iteration at a time.
+//! yet, and the loop continues one iteration at a time. In a loop that writes memory, as one that counts
+//! in a histogram, these loads must be of memory that no instruction of the kernel writes.
 //!
 //! A load that is moved before a check may run only if it cannot fault. Code before the loop tests
 //! this: the addresses of the load in all iterations must be within a slice that is a parameter of
@@ -16,16 +17,23 @@
 use crate::hash::{HashMap, HashSet};
 
 use super::arrivals::{are_together, has_whole_rows, is_shuffle};
+use super::divisions::is_constant;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{has_effect, instructions, is_pure, rename, results, sources};
 use super::loops::{Relation, Step, Which};
 use super::version::{Ahead, number};
-use super::{Check, check_of};
+use super::{Check, bytes_of, check_of};
 use crate::rewrite::instruction;
 use crate::{Base, Function, Guard, Instruction, Operand, Slice, Statement, Type};
 
 /// The number of iterations that run at once.
 const ITERATIONS: usize = 4;
+
+/// The maximum number of instructions of a loop that writes memory.
+const LARGEST: usize = 64;
+
+/// The maximum step of the counter.
+const LONGEST: i64 = 1 << 20;
 
 /// The instructions of the unrolled loop and their order.
 pub(super) struct Plan<'a> {
@@ -74,7 +82,7 @@ pub(super) fn plan<'a>(
     let (counter, which, compared) = each.condition(ahead.graph, ahead.counters)?;
     let trip = ahead.trip.clone()?;
     let (step, down, bound) = match (counter.step, compared.relation) {
-        (Step::Constant(step @ 1..=64), Relation::Less | Relation::NotEqual) => {
+        (Step::Constant(step @ 1..=LONGEST), Relation::Less | Relation::NotEqual) => {
             (step, false, trip.bound?)
         }
         (Step::Constant(-1), Relation::Greater | Relation::NotEqual) => (1, true, compared.right),
@@ -106,14 +114,21 @@ pub(super) fn plan<'a>(
     if row.len() != each.blocks.len() || checks.is_empty() {
         return None;
     }
+    let (mut size, mut writes) = (0, false);
     for &id in &row {
         for statement in &ahead.graph.blocks[id].body {
             match statement {
-                Statement::Instruction(it) if it.guard.is_some() || has_effect(it) => return None,
-                Statement::Instruction(_) | Statement::Loc(_) | Statement::Label(_) => {}
+                Statement::Instruction(it) if it.guard.is_none() => {
+                    size += 1;
+                    writes |= has_effect(it);
+                }
+                Statement::Loc(_) | Statement::Label(_) => {}
                 _ => return None,
             }
         }
+    }
+    if writes && (size > LARGEST || kernel.is_some()) {
+        return None;
     }
     let known = kernel.and_then(has_whole_rows);
     if kernel.is_some() {
@@ -127,10 +142,13 @@ pub(super) fn plan<'a>(
     // The counters of the next iterations.
     registers.extend(ahead.counters.iter().map(|counter| counter.register));
     let (mut early, loads) = needed(ahead, registers)?;
+    if writes && (loads.is_empty() || !read_constants(ahead, &early)) {
+        return None;
+    }
     for load in loads {
         demand_in_slice(ahead, cold, load, slices)?;
     }
-    let starts_others = start_others(ahead, cold, &row, &mut early, slices);
+    let starts_others = start_others(ahead, cold, &row, writes, &mut early, slices);
     Some(Plan {
         row,
         early,
@@ -154,11 +172,12 @@ type Places = HashSet<(Id, usize)>;
 
 /// Starts other loads of the iterations together with those that the checks need, so that they do not
 /// wait for these: loads of elements of other parts of slices with the same index. Returns whether
-/// there are any.
+/// there are any. If the loop `writes`, they must be of memory that no instruction writes.
 fn start_others<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
     row: &[Id],
+    writes: bool,
     early: &mut Places,
     slices: &[&Slice],
 ) -> bool {
@@ -179,6 +198,7 @@ fn start_others<'a>(
             continue;
         };
         if let [load] = loads[..]
+            && (!writes || read_constants(ahead, &places))
             && ahead
                 .attempt(|ahead| demand_in_part(ahead, cold, load, slices))
                 .is_some()
@@ -188,6 +208,16 @@ fn start_others<'a>(
         }
     }
     found
+}
+
+/// Returns whether all loads among instructions are of memory that no instruction of the kernel writes.
+fn read_constants(ahead: &Ahead<'_, '_>, places: &Places) -> bool {
+    places
+        .iter()
+        .all(|&(id, place)| match &ahead.graph.blocks[id].body[place] {
+            Statement::Instruction(it) => it.opcode != "ld" || is_constant(it),
+            _ => true,
+        })
 }
 
 /// Returns the instructions that compute registers, and the loads among them.
@@ -205,33 +235,27 @@ fn needed<'a>(ahead: &Ahead<'_, 'a>, mut left: Vec<&'a str>) -> Option<(Places, 
             }
             continue;
         }
-        let is_counter = ahead.counters.iter().any(|c| c.register == name);
-        let (it, ..) = match is_counter {
-            true => match &ahead.graph.blocks[block].body[place] {
-                Statement::Instruction(it) => (it, block, place),
-                _ => return None,
-            },
-            false => each.definition(ahead.graph, name)?,
+        let Statement::Instruction(it) = &ahead.graph.blocks[block].body[place] else {
+            return None;
         };
+        let is_counter = ahead.counters.iter().any(|c| c.register == name);
+        if !is_counter && !each.is_defined_once(it) {
+            return None;
+        }
         if it.opcode == "ld" {
-            let [
-                Operand::Name(_),
-                Operand::Address(Base::Name(address), offset),
-            ] = it.operands[..]
-            else {
+            if !ahead.is_current(it, name) {
+                return None;
+            }
+            let [_, Operand::Address(Base::Name(address), offset)] = it.operands[..] else {
                 return None;
             };
-            let bytes = it
-                .modifiers
-                .last()
-                .and_then(|ty| Type::from_name(ty))?
-                .bytes();
-            let space = ["global", "nc", "L1", "L2"];
-            let plain = |modifier: &&str| space.contains(modifier);
+            Type::from_name(it.modifiers.last()?)?;
+            let known = ["global", "nc", "L1", "L2", "v2", "v4"];
+            let plain = |modifier: &&str| known.contains(modifier);
             if !it.modifiers[..it.modifiers.len() - 1].iter().all(plain) {
                 return None;
             }
-            loads.push((address, offset, u64::from(bytes)));
+            loads.push((address, offset, bytes_of(it) as u64));
         } else if !is_pure(it) && !is_shuffle(it) {
             return None;
         }
@@ -247,8 +271,10 @@ fn demand_in_slice<'a>(
     load: Load<'a>,
     slices: &[&Slice],
 ) -> Option<()> {
-    if let Some(()) = ahead.attempt(|ahead| demand_in_part(ahead, cold, load, slices)) {
-        return Some(());
+    for demand in [demand_in_part, demand_from_start] {
+        if let Some(()) = ahead.attempt(|ahead| demand(ahead, cold, load, slices)) {
+            return Some(());
+        }
     }
     let (address, offset, bytes) = load;
     let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
@@ -288,6 +314,80 @@ fn demand_in_part<'a>(
     let rest = ahead.emit64("sub", &["s64"], &length, &start);
     ahead.demand("le", "u64", &bound, &rest);
     Some(())
+}
+
+/// Adds the condition that a load is one of consecutive elements of a slice parameter, as an iterator
+/// over a part of a slice visits them.
+fn demand_from_start<'a>(
+    ahead: &mut Ahead<'_, 'a>,
+    cold: &[bool],
+    (address, offset, bytes): Load<'a>,
+    slices: &[&Slice],
+) -> Option<()> {
+    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
+    let offset = u64::try_from(offset).ok()?;
+    if offset.checked_add(bytes)? > slice.element {
+        return None;
+    }
+    let mut register = address;
+    let counter = loop {
+        if let Some(counter) = ahead.counters.iter().find(|it| it.register == register) {
+            break counter;
+        }
+        let (it, ..) = ahead.each.definition(ahead.graph, register)?;
+        match (it.opcode, it.guard, &it.operands[..]) {
+            ("mov", None, &[_, Operand::Name(from)]) if ahead.is_current(it, register) => {
+                register = from;
+            }
+            _ => return None,
+        }
+    };
+    match counter.step {
+        Step::Constant(step) if step as u64 == slice.element && counter.bits == 64 => {}
+        _ => return None,
+    }
+    let first = first_value(ahead, cold, counter.register)?;
+    let start = start_of(ahead.graph, cold, first, slice.element, pointer)?;
+    // The register has the value from which the address was computed.
+    if let Some((Operand::Name(name), _)) = start {
+        only_definition(ahead.graph, cold, name)?;
+    }
+    let start = widened_start(ahead, start);
+    let times = ahead.trip.clone()?.times?;
+    // Elements `start` to `start + times`.
+    let length = parameter(ahead, length);
+    ahead.demand("le", "u64", &start, &length);
+    let rest = ahead.emit64("sub", &["s64"], &length, &start);
+    ahead.demand("lt", "u64", &times, &rest);
+    Some(())
+}
+
+/// Returns the register whose value a counter has before the loop, if it is the same one on all ways.
+fn first_value<'a>(ahead: &Ahead<'_, 'a>, cold: &[bool], counter: &'a str) -> Option<&'a str> {
+    let mut found = Vec::new();
+    for (id, block) in ahead.graph.blocks.iter().enumerate() {
+        if cold[id] || ahead.each.contains(id) {
+            continue;
+        }
+        for statement in &block.body {
+            let mut writes = false;
+            instructions(statement, &mut |it| {
+                results(it, &mut |name| writes |= name == counter);
+            });
+            match statement {
+                _ if !writes => {}
+                Statement::Instruction(it) => match (it.opcode, it.guard, &it.operands[..]) {
+                    ("mov", None, &[_, Operand::Name(from)]) => found.push(from),
+                    _ => return None,
+                },
+                _ => return None,
+            }
+        }
+    }
+    match found[..] {
+        [first] => Some(first),
+        _ => None,
+    }
 }
 
 /// Returns the slice parameter that an address is derived from, and the names of the parameters with
@@ -347,12 +447,16 @@ fn part<'a>(
     };
     let start = start_of(ahead.graph, cold, base, element, pointer)?;
     let bound = ahead.bound_of(index)?;
-    let start = match start {
+    Some((widened_start(ahead, start), bound))
+}
+
+/// Returns the index that [`start_of`] found, with 64 bits.
+fn widened_start<'a>(ahead: &mut Ahead<'_, 'a>, start: Option<(Operand<'a>, u32)>) -> Operand<'a> {
+    match start {
         Some((start, 32)) => ahead.emit(Type::B64, "cvt", &["u64", "u32"], [start]),
         Some((start, _)) => start,
         None => number(0),
-    };
-    Some((start, bound))
+    }
 }
 
 /// Returns the factor of a product with the size of an element.
@@ -627,7 +731,15 @@ fn can_be_partial<'a>(ahead: &Ahead<'_, 'a>, plan: &Plan<'a>, live: &[&'a str]) 
             if let Statement::Instruction(it) = statement
                 && !is_pure(it)
             {
-                simple &= matches!(it.operands.first(), Some(Operand::Name(result)) if selectable(result));
+                simple &= match it.operands.first() {
+                    Some(Operand::Name(_) | Operand::Vector(_)) => {
+                        let mut simple = true;
+                        results(it, &mut |result| simple &= selectable(&result));
+                        simple
+                    }
+                    Some(Operand::Address(..)) => matches!(it.opcode, "red" | "st"),
+                    _ => false,
+                };
             }
         }
     }
@@ -758,22 +870,21 @@ fn guarded<'a>(
     made
 }
 
-/// Returns an instruction that initializes the result of a predicated one.
-fn initialized<'a>(ahead: &Ahead<'_, 'a>, it: &Instruction<'a>) -> Option<Statement<'a>> {
-    let Some(&Operand::Name(result)) = it.operands.first() else {
-        return None;
-    };
-    let ty = ahead.graph.type_of(result)?;
-    let zero = match ty {
-        Type::F32 => Operand::F32(0),
-        Type::F64 => Operand::F64(0),
-        _ => number(0),
-    };
-    Some(instruction(
-        "mov",
-        &[ty.name()],
-        vec![Operand::Name(result), zero],
-    ))
+/// Returns instructions that initialize the results of a predicated one.
+fn initialized<'a>(ahead: &Ahead<'_, 'a>, it: &Instruction<'a>) -> Vec<Statement<'a>> {
+    let mut made = Vec::new();
+    results(it, &mut |result| {
+        if let Some(ty) = ahead.graph.type_of(result) {
+            let zero = match ty {
+                Type::F32 => Operand::F32(0),
+                Type::F64 => Operand::F64(0),
+                _ => number(0),
+            };
+            let operands = vec![Operand::Name(result), zero];
+            made.push(instruction("mov", &[ty.name()], operands));
+        }
+    });
+    made
 }
 
 /// Copies an instruction, with new registers for its results.

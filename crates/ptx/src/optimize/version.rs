@@ -352,7 +352,7 @@ fn rename_statement<'a>(statement: &mut Statement<'a>, to: &mut impl FnMut(&'a s
 pub(super) struct Trip<'a> {
     counter: Counter<'a>,
     /// The number of times that the back edge is taken, in 64 bits, if it is simple to compute.
-    times: Option<Operand<'a>>,
+    pub times: Option<Operand<'a>>,
     /// An exclusive upper bound of the counter's values, in the counter's width.
     pub bound: Option<Operand<'a>>,
 }
@@ -923,7 +923,7 @@ impl<'l, 'a> Ahead<'l, 'a> {
 
     /// Returns whether an instruction reads the values that counters have at the start of the
     /// iteration.
-    fn is_current(&self, instruction: &Instruction<'a>, result: &str) -> bool {
+    pub fn is_current(&self, instruction: &Instruction<'a>, result: &str) -> bool {
         let mut current = true;
         if let Some(&(_, block, place)) = self.each.written.get(result) {
             sources(instruction, &mut |name| {
