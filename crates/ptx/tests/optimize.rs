@@ -117,6 +117,98 @@ fn panic_with(label: &str, register: &str) -> String {
 }
 
 #[test]
+fn fields_are_loaded_together() {
+    let before = "
+        .reg .b64 %from, %out, %at, %own;
+        .reg .b32 %w<9>;
+        cvta.to.global.u64 %from, %b;
+        cvta.to.global.u64 %out, %to;";
+    // What a thread does that checks the last field of an element of `size` bytes before it loads the
+    // others.
+    let element = |size: u64| {
+        format!(
+            "mul.lo.s64 %d6, %i, {size};
+            add.s64 %at, %from, %d6;
+            mul.lo.s64 %d7, %i, 4;
+            add.s64 %own, %out, %d7;
+            ld.global.nc.u32 %w4, [%at+12];
+            setp.lt.u32 %p3, %w4, 99;
+            @%p3 bra $good;
+            {}
+        $good:
+            ld.global.nc.u32 %w5, [%at];
+            ld.global.nc.u32 %w6, [%at+4];
+            ld.global.nc.u32 %w7, [%at+8];
+            add.s32 %w8, %w5, %w6;
+            add.s32 %w8, %w8, %w7;
+            add.s32 %w8, %w8, %w4;
+            st.global.u32 [%own], %w8;",
+            panic_with("$bad", "%d6")
+        )
+    };
+    // The loads before the branch, and those behind it.
+    let loads = |size: u64, element: &str| {
+        let slice = Slice {
+            kernel: "k".to_owned(),
+            pointer: 2,
+            length: 3,
+            element: size,
+        };
+        let text = ordinary_entry_with(&[slice], before, element);
+        let check = text.find(", 99;").unwrap();
+        [&text[..check], &text[check..]].map(|text| text.matches("ld.global").count())
+    };
+    assert_eq!(loads(16, &element(16)), [1, 0]);
+    assert_eq!(loads(32, &element(32)), [1, 0]);
+    // The first two fields are in another part than the last two.
+    assert_eq!(loads(24, &element(24)), [1, 1]);
+    // Elements of 20 bytes do not consist of whole parts.
+    assert_eq!(loads(20, &element(20)), [1, 3]);
+    for (what, from, to, expected) in [
+        (
+            "another thread may write them",
+            "ld.global.nc.u32 %w5, [%at];",
+            "ld.global.u32 %w5, [%at];",
+            [2, 1],
+        ),
+        (
+            "the address changes",
+            "$good:",
+            "$good: add.s64 %at, %at, 16;",
+            [1, 1],
+        ),
+        (
+            "the register is read before",
+            "$good:",
+            "$good: add.s32 %w5, %w5, 1; add.s32 %w4, %w4, %w5;",
+            [2, 1],
+        ),
+        (
+            "a choice comes before",
+            "$good:",
+            "$good: setp.eq.u32 %p4, %w4, 5; @%p4 bra $even; add.s32 %w4, %w4, 3;
+            bra $good2; $even: mul.lo.s32 %w4, %w4, 5; $good2:",
+            [1, 0],
+        ),
+        (
+            "the address changes in a choice",
+            "$good:",
+            "$good: setp.eq.u32 %p4, %w4, 5; @%p4 bra $even; add.s64 %at, %at, 16; $even:",
+            [1, 1],
+        ),
+        (
+            "the loads run without a panic, too",
+            "$good:",
+            "$good: setp.eq.u32 %p4, %w4, 5; @%p4 bra $next;",
+            [1, 1],
+        ),
+    ] {
+        let text = replaced(&element(16), from, to);
+        assert_eq!(loads(16, &text), expected, "{what}");
+    }
+}
+
+#[test]
 fn three_loads_of_an_element_become_a_vector_of_four() {
     let before = "
         .reg .b64 %from, %out, %at, %own;
@@ -459,6 +551,60 @@ fn indices_from_memory_are_checked_four_at_a_time() {
 }
 
 #[test]
+fn iterators_over_parts_of_slices_are_tested_by_their_indices() {
+    // Element `tid` and those after it, as many as the second thread index.
+    let body = |start: &str| {
+        format!(
+            "
+            .reg .pred %p<5>;
+            .reg .b32 %r<5>;
+            .reg .b64 %rd<16>;
+            ld.param.u64 %rd12, [k_param_0];
+            cvta.to.global.u64 %rd1, %rd12;
+            ld.param.u64 %rd13, [k_param_2];
+            cvta.to.global.u64 %rd3, %rd13;
+            ld.param.u64 %rd4, [k_param_3];
+            mov.u32 %r1, %tid.x;
+            mov.u32 %r2, %tid.y;
+            cvt.u64.u32 %rd5, %r1;
+            cvt.u64.u32 %rd6, %r2;
+            {start}
+            mul.lo.s64 %rd7, %rd5, 4;
+            add.s64 %rd8, %rd1, %rd7;
+            mov.u64 %rd9, %rd8;
+        $loop:
+            ld.global.nc.u32 %r3, [%rd9];
+            cvt.u64.u32 %rd10, %r3;
+            setp.lt.u64 %p3, %rd10, %rd4;
+            @!%p3 bra $B;
+            shl.b64 %rd11, %rd10, 2;
+            add.s64 %rd14, %rd3, %rd11;
+            st.global.u32 [%rd14], %r3;
+            add.s64 %rd9, %rd9, 4;
+            add.s64 %rd6, %rd6, -1;
+            setp.ne.s64 %p2, %rd6, 0;
+            @%p2 bra $loop;
+            ret;
+            "
+        ) + &panic_with("$B", "%rd10")
+    };
+    let text = optimized(&body(""));
+    let tests = |text: &str| {
+        let first = text.find("ld.global.nc").unwrap();
+        text[..first].matches("setp").count()
+    };
+    // There are several iterations, the number of iterations, two of the part, and four are left.
+    assert_eq!(tests(&text), 5, "{text}");
+    let before = lines(&text, "ld.global.nc", "st.global").join("\n");
+    assert_eq!(before.matches("ld.global.nc").count(), 4, "{text}");
+    // The register has another value at the loop than where the address was computed.
+    let text = optimized(&body(
+        "$again: add.s64 %rd5, %rd5, 1; setp.lt.u64 %p4, %rd5, 9; @%p4 bra $again;",
+    ));
+    assert!(tests(&text) > 5, "{text}");
+}
+
+#[test]
 fn loops_that_store_keep_the_order() {
     let load = "
         ld.global.nc.u32 %r2, [%rd8];
@@ -467,8 +613,21 @@ fn loops_that_store_keep_the_order() {
         @!%p3 bra $B;
         st.global.u32 [%rd3], %r2;
         ";
-    let body = sum("1", load) + &panic_with("$A", "%rd5") + &panic_with("$B", "%rd10");
-    assert!(!optimized(&body).contains("setp.gt.u64"));
+    let body = |load: &str| {
+        let panics = panic_with("$A", "%rd5") + &panic_with("$B", "%rd10");
+        sum("1", load) + &panics
+    };
+    // The loads and the checks of four iterations come before their stores.
+    let text = optimized(&body(load));
+    let before = lines(&text, "ld.global.nc", "st.global").join("\n");
+    assert_eq!(before.matches("ld.global.nc").count(), 4, "{text}");
+    assert_eq!(before.matches("bra $loop;").count(), 1, "{text}");
+    // The original loop, four iterations, up to three that are predicated, and the sum.
+    assert_eq!(text.matches("st.global").count(), 1 + 4 + 3 + 1, "{text}");
+    assert!(text.contains("st.global.u32 [%rd3], %r2;"), "{text}");
+    // A store may write what a later iteration loads.
+    let text = optimized(&body(&load.replace(".nc", "")));
+    assert!(!text.contains("setp.gt.u64"), "{text}");
 }
 
 #[test]
@@ -3069,6 +3228,37 @@ fn loops_over_floats_add_shifted_steps() {
     assert!(!shifts(step, &body.replace("mul.f32", "div.rn.f32")));
     let integers = "xor.b32 %w, %w, %k; and.b32 %w, %w, 7; min.u32 %w, %w, 5;";
     assert!(!shifts(step, &format!("{body} {integers}")));
+}
+
+#[test]
+fn short_kernels_shift_the_offset_of_an_element() {
+    // A copy of an element, and instructions before and after it.
+    let text = |before: &str, after: &str| {
+        optimized(&format!(
+            ".reg .b64 %a, %b, %i, %d, %e, %x; .reg .b32 %t, %u; .reg .f32 %f; .reg .pred %p;
+             ld.param.u64 %a, [k_param_0]; cvta.to.global.u64 %a, %a;
+             ld.param.u64 %b, [k_param_2]; cvta.to.global.u64 %b, %b;
+             mov.u32 %t, %tid.x; mov.u32 %u, %ctaid.x; {before}
+             mul.wide.u32 %d, %t, 8;
+             add.s64 %e, %a, %d; add.s64 %x, %b, %d;
+             ld.global.f32 %f, [%e]; st.global.f32 [%x], %f; {after} ret;"
+        ))
+    };
+    let shifts = |before: &str, after: &str| text(before, after).contains("shl.b64 %d");
+    assert!(shifts("", ""));
+    let shifted = text("", "");
+    assert!(shifted.contains("cvt.u64.u32 %x1, %t;"), "{shifted}");
+    assert!(shifted.contains("shl.b64 %d, %x1, 3;"), "{shifted}");
+    // Another offset, a use that is no address, a loop, a long kernel.
+    let other = "mul.wide.u32 %i, %u, 4; add.s64 %i, %a, %i; st.global.u32 [%i], %t;";
+    assert!(!shifts("", other));
+    assert!(!shifts("", "st.global.u64 [%x], %d;"));
+    let step = "$again: add.s32 %t, %t, %u; setp.lt.u32 %p, %t, 5; @%p bra $again;";
+    assert!(!shifts(step, ""));
+    assert!(!shifts(
+        &"add.s32 %t, %t, %u; xor.b32 %t, %t, %u;".repeat(25),
+        ""
+    ));
 }
 
 #[test]

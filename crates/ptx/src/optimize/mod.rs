@@ -23,6 +23,7 @@ mod early_ends;
 mod early_loads;
 mod entry_branch;
 mod exits;
+mod fields;
 mod floats;
 mod flow;
 mod guarded;
@@ -143,6 +144,12 @@ const VECTOR: usize = 16;
 /// for memory. A product of matrices with tiles in registers has more, and so has a loop with two
 /// exponentials per word.
 const MULTIPLICATION: usize = 8;
+
+/// The number of iterations of a loop in another one that are assumed.
+const ITERATIONS: usize = 8;
+
+/// The maximum number of nested loops whose iterations are assumed.
+const DEPTH: usize = 2;
 
 /// The maximum number of products of which each is a factor of the next one.
 const NESTED_PRODUCTS: usize = 2;
@@ -502,6 +509,7 @@ fn optimize_function<'a>(
             && !kernels.without_spills.contains(&function.name);
         to_panics::sink(&mut graph, &special);
         if kernels.ordinary_entries {
+            fields::gather(&mut graph, &special, slices);
             vectors::combine(&mut graph, names, &special, function, slices);
             original = ordinary::split(&mut graph, names, &special, function);
             returns = original.is_some() && graph.order.contains(&special.general);
@@ -530,11 +538,14 @@ fn optimize_function<'a>(
         changed += implied::remove(&mut graph, &whole, &mut region);
         changed += narrow::narrow(&mut graph, names, &whole, &mut region);
     }
-    let budget = if is_small {
-        // Without the original body, ptxas chooses about as many registers as for nvcc's code. But
-        // other threads can run while some wait at a barrier.
-        let is_limited = original.is_none() || returns || barriers(&graph, &graph.order) > 0;
-        is_limited.then_some(Budget::Small)
+    // Without the original body, ptxas chooses about as many registers as for nvcc's code. But other
+    // threads can run while some wait at a barrier for memory.
+    let is_limited = original.is_none()
+        || returns
+        || barriers(&graph, &graph.order) > 0
+            && (threads(function) == THREADS || accesses_memory(&graph));
+    let budget = if is_small && is_limited {
+        Some(Budget::Small)
     } else if original.is_some()
         && threads(function) > 0
         && !function.directives.iter().any(limits_registers)
@@ -647,8 +658,7 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
     let hot = blocks.iter().copied().filter(|&id| !cold[id]);
     graph.visit(hot, &mut |it| {
         size += 1;
-        let opcodes = ["ld", "st", "atom", "red"];
-        if opcodes.contains(&it.opcode) && it.modifiers.contains(&"global") {
+        if is_global(it) {
             accesses += words(it);
         }
     });
@@ -672,6 +682,30 @@ fn benefits_from_threads(graph: &Graph<'_>, special: &Special<'_>, threads: u64)
     !has_work && size <= accesses * COMPUTATION && (PRESSURE_OF_LOADS..=most).contains(&pressure)
 }
 
+/// Returns whether a kernel executes few instructions per word of global memory that it accesses.
+fn accesses_memory(graph: &Graph<'_>) -> bool {
+    let cold = graph.cold();
+    let loops = loops::single_latch(graph, &cold);
+    let (mut size, mut accesses) = (0, 0);
+    for &id in graph.order.iter().filter(|&&id| !cold[id]) {
+        let depth = loops.iter().filter(|it| it.contains(id)).count();
+        let times = ITERATIONS.pow(depth.min(DEPTH) as u32);
+        graph.visit([id], &mut |it| {
+            size += times;
+            if is_global(it) {
+                accesses += times * words(it);
+            }
+        });
+    }
+    size <= accesses * COMPUTATION
+}
+
+/// Returns whether an instruction accesses global memory.
+fn is_global(it: &Instruction<'_>) -> bool {
+    let opcodes = ["ld", "st", "atom", "red"];
+    opcodes.contains(&it.opcode) && it.modifiers.contains(&"global")
+}
+
 /// Returns the number of barriers in blocks that are not cold.
 fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
     let cold = graph.cold();
@@ -693,7 +727,8 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         Operand::Address(Base::Name(base), _) => different.contains(base),
         _ => false,
     };
-    loops::single_latch(graph, &cold).iter().any(|each| {
+    let all = loops::single_latch(graph, &cold);
+    all.iter().any(|each| {
         let (mut size, mut bytes, mut loads, mut products, mut fused) = (0, 0, 0, 0, 0);
         let mut are_vectors = true;
         let (mut fills, mut waits, mut tensors) = (false, false, false);
@@ -702,25 +737,39 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         graph.visit(own(), &mut |it| {
             is_slow |= it.opcode == "fma" && it.modifiers.contains(&"f64");
         });
-        graph.visit(own(), &mut |it| {
-            size += 1;
-            match (it.opcode, &it.modifiers[..]) {
-                ("ld", modifiers) if modifiers.contains(&"global") => {
-                    if !is_slow || it.operands.iter().any(is_different) {
-                        bytes += bytes_of(it);
-                        loads += 1;
-                        are_vectors &= bytes_of(it) == VECTOR;
-                    }
-                }
-                // Several instructions each.
-                ("mul" | "mad", ["lo" | "hi", "s64" | "u64"]) => products += 1,
-                ("fma", _) => fused += 1,
-                ("st", modifiers) => fills |= modifiers.contains(&"shared"),
-                ("bar" | "barrier", _) => waits = true,
-                ("mma" | "wmma" | "wgmma", _) => tensors = true,
-                _ => {}
+        // Threads that wait at a barrier in the loop wait for its loads, however long they compute.
+        let stops = barriers(graph, &each.blocks) > 0;
+        let inner = |id: Id| {
+            let is_inner = |other: &&loops::Loop<'_>| {
+                other.header != each.header && each.contains(other.header) && other.contains(id)
+            };
+            match stops {
+                true => 0,
+                false => all.iter().filter(is_inner).count().min(DEPTH),
             }
-        });
+        };
+        for id in own() {
+            let times = ITERATIONS.pow(inner(id) as u32);
+            graph.visit([id], &mut |it| {
+                size += times;
+                match (it.opcode, &it.modifiers[..]) {
+                    ("ld", modifiers) if modifiers.contains(&"global") => {
+                        if !is_slow || it.operands.iter().any(is_different) {
+                            bytes += times * bytes_of(it);
+                            loads += times;
+                            are_vectors &= bytes_of(it) == VECTOR;
+                        }
+                    }
+                    // Several instructions each.
+                    ("mul" | "mad", ["lo" | "hi", "s64" | "u64"]) => products += times,
+                    ("fma", _) => fused += times,
+                    ("st", modifiers) => fills |= modifiers.contains(&"shared"),
+                    ("bar" | "barrier", _) => waits = true,
+                    ("mma" | "wmma" | "wgmma", _) => tensors = true,
+                    _ => {}
+                }
+            });
+        }
         let computes = tensors
             || products * 8 > bytes
             || fused * 4 > bytes * MULTIPLICATION

@@ -101,7 +101,7 @@ impl Low {
 }
 
 /// The low bits of registers.
-struct Lows<'a> {
+pub(super) struct Lows<'a> {
     known: HashMap<&'a str, Low>,
     /// The integers among the parameters are assumed to be multiples of two to the power of this.
     zeros: u32,
@@ -109,7 +109,7 @@ struct Lows<'a> {
 }
 
 /// What the low bits of registers are computed from.
-struct Origins<'a> {
+pub(super) struct Origins<'a> {
     /// The registers, in the order of their first definitions.
     order: Vec<&'a str>,
     /// The pointers among the parameters, which are assumed to be aligned.
@@ -123,7 +123,7 @@ struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    fn new(graph: &Graph<'a>, slices: &[&Slice]) -> Origins<'a> {
+    pub(super) fn new(graph: &Graph<'a>, slices: &[&Slice]) -> Origins<'a> {
         let mut order = Vec::new();
         let mut definitions: HashMap<&'a str, Vec<Instruction<'a>>> = HashMap::default();
         graph.visit(graph.order.iter().copied(), &mut |it| {
@@ -179,7 +179,7 @@ impl<'a> Origins<'a> {
 }
 
 impl<'a> Lows<'a> {
-    fn new(origins: &Rc<Origins<'a>>, zeros: u32) -> Lows<'a> {
+    pub(super) fn new(origins: &Rc<Origins<'a>>, zeros: u32) -> Lows<'a> {
         let mut lows = Lows {
             known: HashMap::default(),
             zeros,
@@ -199,6 +199,12 @@ impl<'a> Lows<'a> {
                 return lows;
             }
         }
+    }
+
+    /// Returns the number of a register's low bits that are known, and these bits.
+    pub(super) fn known(&self, register: &str) -> Option<(u32, u64)> {
+        let low = self.known.get(register)?;
+        Some((low.bits, low.rest))
     }
 
     /// Returns the low bits of an operand, or `None` if it has no value yet.
@@ -243,7 +249,7 @@ impl<'a> Lows<'a> {
     }
 
     /// Returns whether a register points into slices whose elements consist of whole vectors.
-    fn is_in_whole_vectors(&self, register: &'a str, bytes: i64) -> bool {
+    pub(super) fn is_in_whole_vectors(&self, register: &'a str, bytes: i64) -> bool {
         let pointers = self.pointers_of(register);
         let is_whole = |pointer: &&str| {
             let element = self.origins.elements.get(*pointer);
