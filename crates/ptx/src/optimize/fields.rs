@@ -12,7 +12,7 @@ use crate::hash::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::divisions::{is_constant, is_load};
-use super::flow::{End, Graph, Id};
+use super::flow::{Graph, Id, Shape};
 use super::instructions::{results, sources};
 use super::specialize::Special;
 use super::vectors::{Lows, Origins};
@@ -117,7 +117,7 @@ fn is_field<'a>(it: &Instruction<'a>) -> Option<(&'a str, i64)> {
 /// unless they panic, before `base` changes.
 fn following<'a>(
     graph: &Graph<'a>,
-    shape: &super::flow::Shape,
+    shape: &Shape,
     (first, at): (Id, usize),
     base: &str,
     is_field: &dyn Fn(&Instruction<'a>) -> bool,
@@ -186,24 +186,43 @@ fn pass<'a>(it: &Instruction<'a>, base: &str, used: &mut HashSet<&'a str>) -> bo
     stays
 }
 
-/// Returns the block that threads reach after a block unless they panic, and the blocks of a choice
-/// between both.
-fn next(graph: &Graph<'_>, shape: &super::flow::Shape, block: Id) -> Option<(Vec<Id>, Id)> {
-    let before = |id: Id| &shape.predecessors[id][..];
-    // The block to which an arm of a choice leads.
-    let arm = |id: Id| match graph.blocks[id].end {
-        End::Jump(to, _) if before(id).len() == 1 => Some(to),
-        _ => None,
+/// Returns the next block that all threads reach after a block unless they panic, and the blocks that
+/// only some of them pass in between.
+fn next(graph: &Graph<'_>, shape: &Shape, block: Id) -> Option<(Vec<Id>, Id)> {
+    let targets = |id: Id| {
+        let targets = graph.blocks[id].end.targets().into_iter();
+        targets.filter(|&to| !shape.cold[to])
     };
-    let (arms, next) = match graph.blocks[block].end {
-        End::Jump(to, _) => (vec![], to),
-        End::Branch(_, _, to, other) if shape.cold[other] => (vec![], to),
-        End::Branch(_, _, other, to) if shape.cold[other] => (vec![], to),
-        End::Branch(_, _, a, b) if arm(a) == Some(b) => (vec![a], b),
-        End::Branch(_, _, a, b) if arm(b) == Some(a) => (vec![b], a),
-        End::Branch(_, _, a, b) if arm(a).is_some() && arm(a) == arm(b) => (vec![a, b], arm(a)?),
-        _ => return None,
+    // The blocks between both, if all ways lead from one to the other.
+    let between = |to: Id| {
+        let (mut inside, mut pending) = (Vec::new(), Vec::from_iter(targets(block)));
+        while let Some(id) = pending.pop() {
+            if id == to || inside.contains(&id) {
+                continue;
+            }
+            if id == block || inside.len() == BLOCKS || targets(id).next().is_none() {
+                return None;
+            }
+            inside.push(id);
+            pending.extend(targets(id));
+        }
+        let is_within = |from: &Id| *from == block || inside.contains(from);
+        let is_behind = |id: Id| shape.predecessors[id].iter().all(is_within);
+        let is_only_way = is_behind(to) && inside.iter().all(|&id| is_behind(id));
+        is_only_way.then_some(inside)
     };
-    let is_within = |from: &Id| *from == block || arms.contains(from);
-    before(next).iter().all(is_within).then_some((arms, next))
+    let mut candidates = Vec::from_iter(targets(block));
+    let mut at = 0;
+    while at < candidates.len() && candidates.len() <= BLOCKS {
+        for to in targets(candidates[at]) {
+            if to != block && !candidates.contains(&to) {
+                candidates.push(to);
+            }
+        }
+        at += 1;
+    }
+    let found = candidates
+        .into_iter()
+        .filter_map(|to| Some((between(to)?, to)));
+    found.min_by_key(|(inside, _)| inside.len())
 }

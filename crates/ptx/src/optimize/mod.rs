@@ -540,13 +540,14 @@ fn optimize_function<'a>(
     }
     // Without the original body, ptxas chooses about as many registers as for nvcc's code. But other
     // threads can run while some wait at a barrier for memory.
+    let has_barriers = barriers(&graph, &graph.order) > 0;
     let is_limited = original.is_none()
         || returns
-        || barriers(&graph, &graph.order) > 0
-            && (threads(function) == THREADS || accesses_memory(&graph));
+        || has_barriers && (threads(function) == THREADS || accesses_memory(&graph));
     let budget = if is_small && is_limited {
         Some(Budget::Small)
     } else if original.is_some()
+        && (has_barriers || !is_small)
         && threads(function) > 0
         && !function.directives.iter().any(limits_registers)
         && waits_for_loads(&graph)
@@ -728,7 +729,8 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         _ => false,
     };
     let all = loops::single_latch(graph, &cold);
-    all.iter().any(|each| {
+    // Each loop counts once, or each loop in it counts several times.
+    let waits_in = |each: &loops::Loop<'_>, most: usize| {
         let (mut size, mut bytes, mut loads, mut products, mut fused) = (0, 0, 0, 0, 0);
         let mut are_vectors = true;
         let (mut fills, mut waits, mut tensors) = (false, false, false);
@@ -737,16 +739,11 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         graph.visit(own(), &mut |it| {
             is_slow |= it.opcode == "fma" && it.modifiers.contains(&"f64");
         });
-        // Threads that wait at a barrier in the loop wait for its loads, however long they compute.
-        let stops = barriers(graph, &each.blocks) > 0;
         let inner = |id: Id| {
             let is_inner = |other: &&loops::Loop<'_>| {
                 other.header != each.header && each.contains(other.header) && other.contains(id)
             };
-            match stops {
-                true => 0,
-                false => all.iter().filter(is_inner).count().min(DEPTH),
-            }
+            all.iter().filter(is_inner).count().min(most)
         };
         for id in own() {
             let times = ITERATIONS.pow(inner(id) as u32);
@@ -779,7 +776,11 @@ fn waits_for_loads(graph: &Graph<'_>) -> bool {
         let is_shared = has_barriers && !waits && are_vectors;
         // A loop that only fills shared memory is a small part of the kernel.
         bytes > 0 && !computes && !is_shared && (waits || !fills)
-    })
+    };
+    // Threads that wait at a barrier in the loop wait for its loads, however long they compute.
+    let stops = |each: &loops::Loop<'_>| barriers(graph, &each.blocks) > 0;
+    all.iter()
+        .any(|each| waits_in(each, 0) && (stops(each) || waits_in(each, DEPTH)))
 }
 
 /// Returns the registers that are computed from the index of the thread, from what is loaded at such
