@@ -1,7 +1,7 @@
 //! Control flow of a function: predecessors, reachability and dominance, for the verifier and the
 //! passes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::graph::postorder;
 use crate::module::Module;
@@ -59,6 +59,27 @@ impl Flow {
         }
     }
 
+    /// Returns the immediate dominator of each reachable block but the first.
+    fn dominators(&self) -> Vec<Option<usize>> {
+        let mut order: Vec<usize> = (0..self.span.len())
+            .filter(|&it| self.is_reachable(it))
+            .collect();
+        order.sort_unstable_by_key(|&block| self.span[block]);
+        let mut dominators = vec![None; self.span.len()];
+        let mut above: Vec<usize> = Vec::new();
+        for block in order {
+            while above
+                .last()
+                .is_some_and(|&last| !self.dominates(last, block))
+            {
+                above.pop();
+            }
+            dominators[block] = above.last().copied();
+            above.push(block);
+        }
+        dominators
+    }
+
     /// Returns the loops, in the order of their headers.
     pub(crate) fn loops(&self) -> Vec<Loop> {
         let mut loops = Vec::new();
@@ -86,6 +107,33 @@ impl Flow {
             });
         }
         loops
+    }
+}
+
+/// The immediate dominators of the blocks of a function.
+pub(crate) struct Dominators {
+    /// For each block, its immediate dominator, and whether the only edge to the block is from there.
+    of: HashMap<Block, (Block, bool)>,
+}
+
+impl Dominators {
+    pub(crate) fn new(module: &Module, func: Func) -> Dominators {
+        let blocks = &module.func(func).blocks;
+        let index: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+        let flow = Flow::new(module, func, |block| index[&block]);
+        let of = (flow.dominators().into_iter().enumerate())
+            .filter_map(|(block, dominator)| {
+                let is_only = flow.predecessors(block).len() == 1;
+                Some((blocks[block], (blocks[dominator?], is_only)))
+            })
+            .collect();
+        Dominators { of }
+    }
+
+    /// Returns the immediate dominator of a block, and whether the only edge to the block is from
+    /// there: the condition of that edge then holds in the block.
+    pub(crate) fn above(&self, block: Block) -> Option<(Block, bool)> {
+        self.of.get(&block).copied()
     }
 }
 

@@ -45,6 +45,7 @@ mod index_walks;
 mod keep_searches;
 mod keep_strided_loops;
 mod load_elements;
+mod locate_addresses;
 mod merge_branches;
 mod merge_calls;
 mod merge_loops;
@@ -112,6 +113,7 @@ pub use index_walks::index_walks;
 pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
+pub use locate_addresses::locate_addresses;
 pub use merge_branches::merge_branches;
 pub use merge_calls::merge_calls;
 pub use merge_loops::merge_loops;
@@ -285,11 +287,6 @@ pub const PASSES: &[Pass] = &[
         run: unite_latches,
     },
     Pass {
-        name: "separate_fields",
-        about: "moves fields beside an array to variables of their own",
-        run: separate_fields,
-    },
-    Pass {
         name: "separate_locals",
         about: "gives each way to accesses of one of several local variables a copy of them",
         run: separate_locals,
@@ -298,6 +295,11 @@ pub const PASSES: &[Pass] = &[
         name: "expand_moves",
         about: "replaces moves of a few words in memory by loads and stores",
         run: expand_moves,
+    },
+    Pass {
+        name: "separate_fields",
+        about: "moves fields beside an array to variables of their own",
+        run: separate_fields,
     },
     Pass {
         name: "copy_tails",
@@ -453,6 +455,11 @@ pub const PASSES: &[Pass] = &[
         name: "load_elements",
         about: "loads fields of an element where the first of them is loaded",
         run: load_elements,
+    },
+    Pass {
+        name: "locate_addresses",
+        about: "gives addresses from tables of constants their state space",
+        run: locate_addresses,
     },
     Pass {
         name: "align_accesses",

@@ -403,8 +403,8 @@ impl Compiler<'_> {
                     passes::count_doublings(&mut optimized);
                     passes::bound_searches(&mut optimized);
                     passes::separate_locals(&mut optimized);
-                    passes::separate_fields(&mut optimized);
                     passes::expand_moves(&mut optimized);
+                    passes::separate_fields(&mut optimized);
                     passes::copy_tails(&mut optimized);
                     passes::merge_loops(&mut optimized);
                     passes::unroll_array_loops(&mut optimized);
@@ -486,6 +486,7 @@ impl Compiler<'_> {
         if optimizes {
             passes::unroll_divergent_loops(&mut module);
             passes::load_elements(&mut module);
+            passes::locate_addresses(&mut module);
             passes::align_accesses(&mut module);
         }
         self.dumper.dump("legalized.ll", || {

@@ -7,6 +7,8 @@
 @two = internal addrspace(1) constant [4 x i8] c"\00\00\00@", align 4
 @three = internal addrspace(1) constant [4 x i8] c"\00\00@@", align 4
 @shapes = internal addrspace(1) constant [3 x { ptr, ptr }] [{ ptr, ptr } { ptr inttoptr (i64 1 to ptr), ptr addrspacecast (ptr addrspace(1) @circle to ptr) }, { ptr, ptr } { ptr addrspacecast (ptr addrspace(1) @two to ptr), ptr addrspacecast (ptr addrspace(1) @square to ptr) }, { ptr, ptr } { ptr addrspacecast (ptr addrspace(1) @three to ptr), ptr addrspacecast (ptr addrspace(1) @square to ptr) }], align 8
+@pair = internal addrspace(1) constant [8 x i8] zeroinitializer, align 4
+@pairs = internal addrspace(1) constant [2 x { ptr, ptr }] [{ ptr, ptr } { ptr addrspacecast (ptr addrspace(1) @pair to ptr), ptr addrspacecast (ptr addrspace(1) @circle to ptr) }, { ptr, ptr } { ptr addrspacecast (ptr addrspace(1) @two to ptr), ptr addrspacecast (ptr addrspace(1) @square to ptr) }], align 8
 @mutable = internal addrspace(1) global [2 x ptr] [ptr addrspacecast (ptr addrspace(1) @circle to ptr), ptr addrspacecast (ptr addrspace(1) @square to ptr)], align 8
 
 declare void @seen(ptr)
@@ -137,6 +139,59 @@ square:
   ret float %side
 circle2:
   ret float 1.0
+}
+
+; LLVM computes the address of a field before the comparisons, and other blocks are between them and
+; the loads.
+define float @fields(i64 %i, i1 %c) {
+; CHECK-LABEL: define float @fields(i64 %i, i1 %c) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %place = getelementptr inbounds [16 x i8], ptr addrspacecast (ptr addrspace(1) @pairs to ptr), i64 %i
+; CHECK-NEXT:   %object = load ptr, ptr %place, align 8
+; CHECK-NEXT:   %field = getelementptr inbounds i8, ptr %object, i64 4
+; CHECK-NEXT:   %beyond = getelementptr inbounds i8, ptr %object, i64 8
+; CHECK-NEXT:   %behind = getelementptr inbounds i8, ptr %place, i64 8
+; CHECK-NEXT:   %vtable = load ptr, ptr %behind, align 8
+; CHECK-NEXT:   %is_circle = icmp eq i64 %i, 0
+; CHECK-NEXT:   br i1 %is_circle, label %circle, label %other
+; CHECK-NEXT: circle:
+; CHECK-NEXT:   br i1 %c, label %yes, label %no
+; CHECK-NEXT: yes:
+; CHECK-NEXT:   br label %both
+; CHECK-NEXT: no:
+; CHECK-NEXT:   br label %both
+; CHECK-NEXT: both:
+; CHECK-NEXT:   %a = load float, ptr addrspacecast (ptr addrspace(1) getelementptr inbounds (i8, ptr addrspace(1) @pair, i64 4) to ptr), align 4
+; CHECK-NEXT:   %b = load float, ptr %beyond, align 4
+; CHECK-NEXT:   %sum = fadd float %a, %b
+; CHECK-NEXT:   ret float %sum
+; CHECK-NEXT: other:
+; CHECK-NEXT:   %d = load float, ptr %field, align 4
+; CHECK-NEXT:   ret float %d
+; CHECK-NEXT: }
+start:
+  %place = getelementptr inbounds [16 x i8], ptr addrspacecast (ptr addrspace(1) @pairs to ptr), i64 %i
+  %object = load ptr, ptr %place, align 8
+  %field = getelementptr inbounds i8, ptr %object, i64 4
+  %beyond = getelementptr inbounds i8, ptr %object, i64 8
+  %behind = getelementptr inbounds i8, ptr %place, i64 8
+  %vtable = load ptr, ptr %behind, align 8
+  %is_circle = icmp eq ptr %vtable, addrspacecast (ptr addrspace(1) @circle to ptr)
+  br i1 %is_circle, label %circle, label %other
+circle:
+  br i1 %c, label %yes, label %no
+yes:
+  br label %both
+no:
+  br label %both
+both:
+  %a = load float, ptr %field, align 4
+  %b = load float, ptr %beyond, align 4
+  %sum = fadd float %a, %b
+  ret float %sum
+other:
+  %d = load float, ptr %field, align 4
+  ret float %d
 }
 
 ; The block has two predecessors, so the index is not known there.

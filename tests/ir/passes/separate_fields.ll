@@ -181,3 +181,241 @@ full:
   %word = load i32, ptr %stack, align 4
   ret i32 %word
 }
+
+; `while let Some(item) = stack.pop()` compares the length with 0 before each iteration but the first,
+; whose length is 1. The check is in front of a branch.
+define void @nonzero(i32 %x, i1 %c) {
+; CHECK-LABEL: define void @nonzero(i32 %x, i1 %c) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = alloca { [8 x i8] }, align 16
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %top = phi i64 [ 1, %start ], [ %left, %again ]
+; CHECK-NEXT:   %last = add i64 %top, -1
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   store i64 %last, ptr %1, align 8
+; CHECK-NEXT:   %fits = icmp ult i64 %top, 9
+; CHECK-NEXT:   br i1 %fits, label %inside, label %end
+; CHECK-NEXT: inside:
+; CHECK-NEXT:   br i1 %c, label %either, label %or
+; CHECK-NEXT: or:
+; CHECK-NEXT:   br label %either
+; CHECK-NEXT: either:
+; CHECK-NEXT:   %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   br label %again
+; CHECK-NEXT: again:
+; CHECK-NEXT:   %2 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   %left = load i64, ptr %2, align 8
+; CHECK-NEXT:   %is_empty = icmp eq i64 %left, 0
+; CHECK-NEXT:   br i1 %is_empty, label %end, label %loop
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  br label %loop
+
+loop:
+  %top = phi i64 [ 1, %start ], [ %left, %again ]
+  %last = add i64 %top, -1
+  store i64 %last, ptr %len, align 8
+  %fits = icmp ult i64 %top, 9
+  br i1 %fits, label %inside, label %end
+
+inside:
+  br i1 %c, label %either, label %or
+
+or:
+  br label %either
+
+either:
+  %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+  store i32 %x, ptr %a, align 4
+  br label %again
+
+again:
+  %left = load i64, ptr %len, align 8
+  %is_empty = icmp eq i64 %left, 0
+  br i1 %is_empty, label %end, label %loop
+
+end:
+  ret void
+}
+
+; The length of the first iteration is 0, and that of another one is not compared.
+define void @zero(i32 %x) {
+; CHECK-LABEL: define void @zero(i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %top = phi i64 [ 0, %start ], [ %left, %again ]
+; CHECK-NEXT:   %last = add i64 %top, -1
+; CHECK-NEXT:   store i64 %last, ptr %len, align 8
+; CHECK-NEXT:   %fits = icmp ult i64 %top, 9
+; CHECK-NEXT:   br i1 %fits, label %inside, label %end
+; CHECK-NEXT: inside:
+; CHECK-NEXT:   %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   br label %again
+; CHECK-NEXT: again:
+; CHECK-NEXT:   %left = load i64, ptr %len, align 8
+; CHECK-NEXT:   %is_empty = icmp eq i64 %left, 0
+; CHECK-NEXT:   br i1 %is_empty, label %end, label %loop
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  br label %loop
+
+loop:
+  %top = phi i64 [ 0, %start ], [ %left, %again ]
+  %last = add i64 %top, -1
+  store i64 %last, ptr %len, align 8
+  %fits = icmp ult i64 %top, 9
+  br i1 %fits, label %inside, label %end
+
+inside:
+  %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+  store i32 %x, ptr %a, align 4
+  br label %again
+
+again:
+  %left = load i64, ptr %len, align 8
+  %is_empty = icmp eq i64 %left, 0
+  br i1 %is_empty, label %end, label %loop
+
+end:
+  ret void
+}
+
+define void @uncompared(i32 %x) {
+; CHECK-LABEL: define void @uncompared(i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   br label %loop
+; CHECK-NEXT: loop:
+; CHECK-NEXT:   %top = phi i64 [ 1, %start ], [ %left, %again ]
+; CHECK-NEXT:   %last = add i64 %top, -1
+; CHECK-NEXT:   store i64 %last, ptr %len, align 8
+; CHECK-NEXT:   %fits = icmp ult i64 %top, 9
+; CHECK-NEXT:   br i1 %fits, label %inside, label %end
+; CHECK-NEXT: inside:
+; CHECK-NEXT:   %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   br label %again
+; CHECK-NEXT: again:
+; CHECK-NEXT:   %left = load i64, ptr %len, align 8
+; CHECK-NEXT:   %is_empty = icmp eq i64 %last, 0
+; CHECK-NEXT:   br i1 %is_empty, label %end, label %loop
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  br label %loop
+
+loop:
+  %top = phi i64 [ 1, %start ], [ %left, %again ]
+  %last = add i64 %top, -1
+  store i64 %last, ptr %len, align 8
+  %fits = icmp ult i64 %top, 9
+  br i1 %fits, label %inside, label %end
+
+inside:
+  %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %last
+  store i32 %x, ptr %a, align 4
+  br label %again
+
+again:
+  %left = load i64, ptr %len, align 8
+  %is_empty = icmp eq i64 %last, 0
+  br i1 %is_empty, label %end, label %loop
+
+end:
+  ret void
+}
+
+; The check is behind one of two branches that lead to the access.
+define void @half(i64 %n, i32 %x, i1 %c) {
+; CHECK-LABEL: define void @half(i64 %n, i32 %x, i1 %c) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   store i64 %n, ptr %len, align 8
+; CHECK-NEXT:   %top = load i64, ptr %len, align 8
+; CHECK-NEXT:   br i1 %c, label %check, label %inside
+; CHECK-NEXT: check:
+; CHECK-NEXT:   %fits = icmp ult i64 %top, 8
+; CHECK-NEXT:   br i1 %fits, label %inside, label %end
+; CHECK-NEXT: inside:
+; CHECK-NEXT:   %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %top
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  store i64 %n, ptr %len, align 8
+  %top = load i64, ptr %len, align 8
+  br i1 %c, label %check, label %inside
+
+check:
+  %fits = icmp ult i64 %top, 8
+  br i1 %fits, label %inside, label %end
+
+inside:
+  %a = getelementptr inbounds [4 x i8], ptr %stack, i64 %top
+  store i32 %x, ptr %a, align 4
+  br label %end
+
+end:
+  ret void
+}
+
+; The index is four times a checked number.
+define void @shifted(i64 %n, i64 %i, i32 %x) {
+; CHECK-LABEL: define void @shifted(i64 %n, i64 %i, i32 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %0 = alloca { [8 x i8] }, align 16
+; CHECK-NEXT:   %stack = alloca { [5 x i64] }, align 8
+; CHECK-NEXT:   %len = getelementptr inbounds i8, ptr %stack, i64 32
+; CHECK-NEXT:   %1 = getelementptr inbounds i8, ptr %0, i64 0
+; CHECK-NEXT:   store i64 %n, ptr %1, align 8
+; CHECK-NEXT:   %fits = icmp ult i64 %i, 8
+; CHECK-NEXT:   br i1 %fits, label %inside, label %end
+; CHECK-NEXT: inside:
+; CHECK-NEXT:   %by = shl i64 %i, 2
+; CHECK-NEXT:   %a = getelementptr inbounds i8, ptr %stack, i64 %by
+; CHECK-NEXT:   store i32 %x, ptr %a, align 4
+; CHECK-NEXT:   br label %end
+; CHECK-NEXT: end:
+; CHECK-NEXT:   ret void
+; CHECK-NEXT: }
+start:
+  %stack = alloca { [5 x i64] }, align 8
+  %len = getelementptr inbounds i8, ptr %stack, i64 32
+  store i64 %n, ptr %len, align 8
+  %fits = icmp ult i64 %i, 8
+  br i1 %fits, label %inside, label %end
+
+inside:
+  %by = shl i64 %i, 2
+  %a = getelementptr inbounds i8, ptr %stack, i64 %by
+  store i32 %x, ptr %a, align 4
+  br label %end
+
+end:
+  ret void
+}

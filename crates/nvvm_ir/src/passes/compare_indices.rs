@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::compute_elements::{START, arrays, place};
-use super::select_elements::is_plain;
+use super::select_elements::{Place, is_plain};
 use super::unroll_divergent_loops::users;
+use crate::flow::Dominators;
 use crate::inst::{Callee, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
 use crate::types::{AddrSpace, TypeKind};
-use crate::value::{Block, Const, Func, Value};
+use crate::value::{Const, Func, Value};
 
 /// The size of an address in bytes.
 const WORD: i64 = 8;
@@ -27,7 +28,7 @@ const ELEMENTS: usize = 64;
 ///
 /// `call_directly` replaces such a call by comparisons of the vtable's address, which LLVM loads from
 /// the table, a local array. With comparisons of `kind`, the table is not read, and the fields of the
-/// objects are constants.
+/// objects are constants, also where LLVM computes the address of a field before the comparisons.
 ///
 /// The table is a constant, or a local variable whose elements are always the same constants. An
 /// index out of bounds and an element that is not written are undefined in IR, so only the other
@@ -48,11 +49,11 @@ pub fn compare_indices(module: &mut Module) {
 }
 
 /// A load of an address from a table.
-struct Lookup {
-    load: Value,
+pub(super) struct Lookup {
+    pub(super) load: Value,
     index: Value,
     /// The addresses by the value of the index.
-    elements: Vec<(i64, Value)>,
+    pub(super) elements: Vec<(i64, Value)>,
 }
 
 /// A comparison of an index with a number.
@@ -64,7 +65,8 @@ struct Test {
     is_equal: bool,
 }
 
-fn lookups(module: &Module, func: Func) -> Vec<Lookup> {
+/// Returns the loads of addresses from tables of constants.
+pub(super) fn lookups(module: &Module, func: Func) -> Vec<Lookup> {
     let blocks = module.func(func).blocks.iter();
     let insts = blocks.flat_map(|&block| module.block(block).insts.iter().copied());
     let is_address = |ty| matches!(module.types.kind(ty), TypeKind::Ptr(AddrSpace::Generic));
@@ -189,7 +191,7 @@ fn add_words(
 
 /// Returns the function, or the global variable and the offset, that a constant is the address of. The
 /// address is that of a byte of the variable, so addresses of different variables differ.
-fn address(module: &Module, constant: Value) -> Option<(Value, i64)> {
+pub(super) fn address(module: &Module, constant: Value) -> Option<(Value, i64)> {
     if let Some(func) = module.as_func(constant) {
         // A declaration may be another name of the same function.
         return (!module.func(func).blocks.is_empty()).then_some((constant, 0));
@@ -279,30 +281,57 @@ fn replace_addresses(
     lookups: &[Lookup],
     tests: &HashMap<Value, Test>,
 ) {
-    let mut predecessors: HashMap<Block, Vec<Block>> = HashMap::new();
-    for &block in &module.func(func).blocks {
-        let last = module.terminator(block).and_then(|it| module.inst(it));
-        for to in last.map(|data| data.kind.successors()).unwrap_or_default() {
-            predecessors.entry(to).or_default().push(block);
-        }
-    }
+    let dominators = Dominators::new(module, func);
     for lookup in lookups {
         let is_tested = |test: &&Test| test.index == lookup.index && lookup.has(test.number);
         if tests.values().find(is_tested).is_none() {
             continue;
         }
-        for &user in users.get(&lookup.load).into_iter().flatten() {
-            if let Some(constant) = lookup.constant_at(module, &predecessors, tests, user)
-                && let Some(data) = module.inst_mut(user)
-            {
-                data.kind.for_each_operand_mut(|operand| {
-                    if *operand == lookup.load {
-                        *operand = constant;
-                    }
-                });
+        // Addresses with their distances from that in the table: LLVM computes those of fields once for
+        // several objects.
+        let mut pending = vec![(lookup.load, 0)];
+        while let Some((address, distance)) = pending.pop() {
+            for &user in users.get(&address).into_iter().flatten() {
+                let constant = lookup.constant_at(module, &dominators, tests, user);
+                let constant = constant.and_then(|it| plus(module, it, distance));
+                if let Some(constant) = constant
+                    && let Some(data) = module.inst_mut(user)
+                {
+                    data.kind.for_each_operand_mut(|operand| {
+                        if *operand == address {
+                            *operand = constant;
+                        }
+                    });
+                } else if let Some(distance) = field(module, user, distance) {
+                    pending.push((user, distance));
+                }
             }
         }
     }
+}
+
+/// Returns the distance of an address that is computed from the address at another distance.
+fn field(module: &Module, gep: Value, distance: i64) -> Option<i64> {
+    let start = Place {
+        offset: distance,
+        index: None,
+    };
+    let place = start.step(module, gep)?;
+    place.index.is_none().then_some(place.offset)
+}
+
+/// Returns the address at a distance from a constant one, if it is in the same global variable.
+fn plus(module: &mut Module, constant: Value, distance: i64) -> Option<Value> {
+    if distance == 0 {
+        return Some(constant);
+    }
+    let (base, offset) = address(module, constant)?;
+    let data = module.global(module.as_global(base)?);
+    let size = i64::try_from(module.types.size(data.ty)).ok()?;
+    let offset = offset.checked_add(distance)?;
+    (0..size)
+        .contains(&offset)
+        .then(|| module.const_addr(base, offset))
 }
 
 impl Lookup {
@@ -312,12 +341,12 @@ impl Lookup {
 
     /// Returns the only address that the load can have loaded where an instruction uses it.
     ///
-    /// From the block of the instruction back to that of the load, each block has one predecessor,
-    /// so the branches between them have tested this index.
+    /// The blocks between that of the load and that of the instruction dominate the instruction, so
+    /// their branches have tested this index.
     fn constant_at(
         &self,
         module: &Module,
-        predecessors: &HashMap<Block, Vec<Block>>,
+        dominators: &Dominators,
         tests: &HashMap<Value, Test>,
         user: Value,
     ) -> Option<Value> {
@@ -328,10 +357,9 @@ impl Lookup {
         let mut block = module.inst(user)?.block;
         let mut elements = self.elements.clone();
         while block != start {
-            let Some(&[from]) = predecessors.get(&block).map(|from| &from[..]) else {
-                break;
-            };
-            if let Some(last) = module.terminator(from)
+            let (from, is_only) = dominators.above(block)?;
+            if is_only
+                && let Some(last) = module.terminator(from)
                 && let InstKind::CondBr { cond, then, .. } = module.inst(last)?.kind
                 && let Some(test) = tests.get(&cond)
                 && test.index == self.index

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::select_elements::{Index, Place, is_plain};
 use super::unroll_array_loops::number;
 use super::unroll_divergent_loops::users;
+use crate::flow::Dominators;
 use crate::inst::{BinOp, Callee, CastOp, InstKind, IntPred};
 use crate::intrinsic::Intrinsic;
 use crate::module::Module;
@@ -19,7 +20,7 @@ const LARGE: i64 = 1 << 40;
 /// The maximum number of values between an index and its bounds.
 const DEPTH: usize = 6;
 
-/// The maximum number of branches in front of an access that may check its index.
+/// The maximum number of blocks that dominate an access and may check its index.
 const BRANCHES: usize = 16;
 
 /// Moves fields of local variables that are beside an array to variables of their own.
@@ -265,25 +266,20 @@ impl Field {
 }
 
 /// Bounds of integers that branches check.
-struct Ranges {
-    predecessors: HashMap<Block, Vec<Block>>,
+pub(super) struct Ranges {
+    dominators: Dominators,
 }
 
 impl Ranges {
-    fn new(module: &Module, func: Func) -> Ranges {
-        let mut predecessors: HashMap<Block, Vec<Block>> = HashMap::new();
-        for &block in &module.func(func).blocks {
-            let last = module.terminator(block).and_then(|it| module.inst(it));
-            for to in last.map(|data| data.kind.successors()).unwrap_or_default() {
-                predecessors.entry(to).or_default().push(block);
-            }
+    pub(super) fn new(module: &Module, func: Func) -> Ranges {
+        Ranges {
+            dominators: Dominators::new(module, func),
         }
-        Ranges { predecessors }
     }
 
     /// Returns the smallest and the largest number that a value can be in a block. The value dominates
     /// the block.
-    fn of(&self, module: &Module, value: Value, block: Block) -> Option<(i64, i64)> {
+    pub(super) fn of(&self, module: &Module, value: Value, block: Block) -> Option<(i64, i64)> {
         self.bounds(module, value, block, None, DEPTH)
             .filter(|&(_, high)| high <= BYTES)
     }
@@ -313,18 +309,21 @@ impl Ranges {
             if defined == Some(block) {
                 break;
             }
-            let Some(&[from]) = self.predecessors.get(&block).map(|it| &it[..]) else {
+            let Some((above, is_only)) = self.dominators.above(block) else {
                 break;
             };
-            (block, to) = (from, Some(block));
+            (block, to) = (above, is_only.then_some(block));
         }
         // The conditions with the distances of their left sides from the base.
-        let conditions: Vec<(i64, IntPred, i64)> = (conditions.into_iter())
+        let mut conditions: Vec<(i64, IntPred, i64)> = (conditions.into_iter())
             .filter_map(|(pred, lhs, limit)| {
                 let lhs = Sum::of(module, lhs);
                 (lhs.base == sum.base).then_some((lhs.distance, pred, limit))
             })
             .collect();
+        if self.is_never_zero(module, sum.base) {
+            conditions.push((0, IntPred::Ne, 0));
+        }
         let own = self.bounds_of_inst(module, sum.base, depth);
         let (mut low, mut high) = own.unwrap_or((i64::MIN, i64::MAX));
         for &(distance, pred, limit) in &conditions {
@@ -360,6 +359,27 @@ impl Ranges {
         let (low, high) = (low + sum.distance, high + sum.distance);
         // Code that never runs has no number between its bounds.
         (0 <= low && low <= high).then_some((low, high))
+    }
+
+    /// Returns whether each value of a phi is a constant or has been compared with zero, as the length
+    /// is in `while let Some(item) = stack.pop()`.
+    fn is_never_zero(&self, module: &Module, phi: Value) -> bool {
+        let Some(data) = module.inst(phi) else {
+            return false;
+        };
+        let InstKind::Phi(incoming) = &data.kind else {
+            return false;
+        };
+        incoming.iter().all(|&(value, from)| {
+            if let Some(number) = number(module, value) {
+                return number != 0;
+            }
+            let mut conditions = Vec::new();
+            add_conditions(module, from, data.block, &mut conditions);
+            conditions.iter().any(|&(pred, compared, limit)| {
+                compared == value && pred == IntPred::Ne && limit == 0
+            })
+        })
     }
 
     /// Returns the bounds that follow from what an instruction computes.
@@ -401,6 +421,17 @@ impl Ranges {
                 rhs,
                 ..
             } => Some((0, i64::try_from(number(module, rhs)?).ok()?.checked_sub(1)?)),
+            &InstKind::Bin {
+                op: BinOp::Shl,
+                lhs,
+                rhs,
+                ..
+            } if module.types.int_bits(module.ty(value)) == Some(64) => {
+                let by = u32::try_from(number(module, rhs)?).ok()?;
+                let (low, high) = self.bounds(module, lhs, data.block, None, depth)?;
+                let fits = by < 20 && high <= LARGE;
+                fits.then_some((low << by, high << by))
+            }
             _ => None,
         }
     }
