@@ -222,7 +222,7 @@ fn is_reached(graph: &Graph<'_>, cold: &[bool], from: Id, to: Id) -> bool {
 }
 
 /// Returns an instruction that initializes the result of a load.
-fn zero<'a>(graph: &Graph<'a>, it: &Instruction<'a>) -> Option<Statement<'a>> {
+pub(super) fn zero<'a>(graph: &Graph<'a>, it: &Instruction<'a>) -> Option<Statement<'a>> {
     let &Operand::Name(result) = it.operands.first()? else {
         return None;
     };

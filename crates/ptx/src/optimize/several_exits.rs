@@ -3,8 +3,9 @@
 //! A loop over `rows.skip(a).step_by(b)` ends when the iterator's count ends, or when one of the
 //! iterators inside is exhausted. ptxas does not unroll a loop with several exits, so each load
 //! waits for that of the iteration before. This pass computes whether the next iterations take no
-//! exit, and then runs them without these branches: their loads are in flight together. Two iterations
-//! that are left run at once, too. The original loop has the others and all exits.
+//! exit, and then runs them without these branches: their loads are in flight together. The iterations
+//! that are left run at once, too: each instruction with an effect is predicated with whether the loop
+//! comes to its iteration. The original loop has all exits.
 //!
 //! ptxas moves no load across a branch. If an iteration has branches that do not leave the loop, the
 //! loads of all iterations that run at once are issued before the first one.
@@ -14,6 +15,7 @@
 
 use crate::hash::{HashMap, HashSet};
 
+use super::conditional_loads::zero;
 use super::divisions::is_division;
 use super::flow::{Block, End, Graph, Id};
 use super::instructions::{can_be_copied, has_effect, instructions, is_parameter, is_pure};
@@ -23,13 +25,10 @@ use super::loops::{self, Loop};
 use super::names::Names;
 use super::version::{self, Accesses, Copy};
 use crate::rewrite::instruction;
-use crate::{Base, Guard, Instruction, Operand, Statement};
+use crate::{Base, Guard, Instruction, Operand, Statement, Type};
 
 /// How many loads that do not depend on each other are in flight together.
 const LOADS: usize = 4;
-
-/// How many of the iterations that remain are done at once.
-const REMAINING: usize = 2;
 
 /// Loops of more instructions stay as they are.
 const LARGEST: usize = 48;
@@ -92,11 +91,23 @@ struct Plan<'a> {
     conditions: HashSet<(Id, usize)>,
     /// How many iterations are done at once. libnvvm may have made several one.
     iterations: usize,
-    /// The loads to issue before the first of them, and the instructions that compute their addresses.
+    /// Whether an iteration has branches that do not leave the loop.
+    has_arms: bool,
+    /// The loads that can be issued before the first of them, and the instructions that compute their
+    /// addresses.
     ahead: Ahead,
 }
 
 impl<'a> Plan<'a> {
+    /// Returns whether the instructions of an iteration can be predicated, behind loads of all iterations.
+    fn can_be_predicated(&self, graph: &Graph<'a>) -> bool {
+        let mut can = !self.has_arms && !self.ahead.loads.is_empty();
+        graph.visit(self.row.iter().copied(), &mut |it| {
+            can &= it.guard.is_none();
+        });
+        can
+    }
+
     /// Returns whether the exits depend on a register that each iteration computes from its last value and
     /// from other registers. A counter that changes by a constant is computed from itself alone.
     fn is_variable(&self, graph: &Graph<'a>, each: &Loop<'a>) -> bool {
@@ -259,36 +270,36 @@ fn plan<'a>(graph: &Graph<'a>, cold: &[bool], each: &Loop<'a>) -> Option<Plan<'a
         return None;
     }
     let mut ahead = Ahead::default();
-    if row.len() < each.blocks.len() {
-        let mut registers = Vec::new();
-        let mut effects = false;
-        graph.visit(each.blocks.iter().copied(), &mut |it| {
-            effects |= has_effect(it)
-        });
-        for &id in &row {
-            for (place, statement) in graph.blocks[id].body.iter().enumerate() {
-                if let Statement::Instruction(it) = statement
-                    && let [Operand::Name(_), Operand::Address(Base::Name(address), _)] =
-                        it.operands[..]
-                    && it.guard.is_none()
-                    && starts_early(it)
-                    && (!effects || it.modifiers.contains(&"nc"))
-                {
-                    ahead.loads.insert((id, place));
-                    registers.push(address);
-                }
+    let mut registers = Vec::new();
+    let mut effects = false;
+    graph.visit(each.blocks.iter().copied(), &mut |it| {
+        effects |= has_effect(it)
+    });
+    for &id in &row {
+        for (place, statement) in graph.blocks[id].body.iter().enumerate() {
+            if let Statement::Instruction(it) = statement
+                && let [Operand::Name(_), Operand::Address(Base::Name(address), _)] =
+                    it.operands[..]
+                && it.guard.is_none()
+                && starts_early(it)
+                && (!effects || it.modifiers.contains(&"nc"))
+            {
+                ahead.loads.insert((id, place));
+                registers.push(address);
             }
         }
-        if registers.is_empty() {
-            return None;
-        }
-        ahead.addresses = computed(graph, each, &row, registers)?;
+    }
+    ahead.addresses = computed(graph, each, &row, registers)?;
+    let has_arms = row.len() < each.blocks.len();
+    if has_arms && ahead.loads.is_empty() {
+        return None;
     }
     Some(Plan {
         row,
         exits,
         conditions,
         iterations,
+        has_arms,
         ahead,
     })
 }
@@ -346,10 +357,11 @@ fn unroll_one<'a>(
     let mut copies =
         |graph: &mut Graph<'a>, count| copies(graph, names, accesses, cold, each, plan, count);
     let whole = copies(graph, plan.iterations);
-    let has_rest = plan.iterations > REMAINING && plan.ahead.loads.is_empty();
-    let rest = copies(graph, if has_rest { REMAINING } else { 0 });
+    let has_rest = plan.iterations > 2 && plan.can_be_predicated(graph);
+    let rest = copies(graph, if has_rest { plan.iterations - 1 } else { 0 });
     let mut test = Vec::new();
-    let [enough, some] = test_exits(graph, names, plan, &mut test);
+    let stays = test_exits(graph, names, plan, &mut test);
+    let enough = stays[plan.iterations - 1].unwrap_or_default();
 
     let inside: HashSet<Id> = (each.blocks.iter().copied())
         .chain(whole.iter().flat_map(|copy| copy.blocks.clone()))
@@ -365,22 +377,43 @@ fn unroll_one<'a>(
     };
     let branch = |register, to, otherwise| End::Branch(Guard::new(register), false, to, otherwise);
     let fewer = match rest.first() {
-        Some(first) => add(graph, Vec::new(), branch(some, first.header, each.header)),
+        Some(first) => {
+            let loads = start_loads(graph, names, each, plan, &rest, &stays);
+            let ahead = add(graph, loads, End::Jump(first.header, false));
+            match stays[0] {
+                Some(some) => add(graph, Vec::new(), branch(some, ahead, each.header)),
+                None => ahead,
+            }
+        }
         None => each.header,
     };
     let test = add(graph, test, branch(enough, whole[0].header, fewer));
-    if !plan.ahead.loads.is_empty() {
-        let loads = start_loads(graph, names, each, plan, &whole);
+    if plan.has_arms {
+        let loads = start_loads(graph, names, each, plan, &whole, &[]);
         let ahead = add(graph, loads, End::Jump(whole[0].header, false));
         graph.blocks[test].end = branch(enough, ahead, fewer);
     }
-    for (copies, then) in [(&whole, test), (&rest, each.header)] {
-        for (index, copy) in copies.iter().enumerate() {
-            let end = &mut graph.blocks[copy.latch].end;
-            match copies.get(index + 1) {
-                Some(next) => *end = End::Jump(next.header, false),
-                None => end.retarget(&|to| if to == copy.header { then } else { to }),
-            }
+    let mut body = Vec::new();
+    let last = predicate_rest(graph, names, each, plan, &rest, &stays, &mut body);
+    if let Some(copy) = rest.last() {
+        let exit =
+            (graph.blocks[each.latch].end.targets().into_iter()).find(|&to| !each.contains(to));
+        graph.blocks[copy.latch].body.extend(body);
+        graph.blocks[copy.latch].end = match (last, exit) {
+            (Some(stays), Some(exit)) => branch(stays, each.header, exit),
+            _ => End::Jump(each.header, false),
+        };
+    }
+    for (index, copy) in whole.iter().enumerate() {
+        let end = &mut graph.blocks[copy.latch].end;
+        match whole.get(index + 1) {
+            Some(next) => *end = End::Jump(next.header, false),
+            None => end.retarget(&|to| if to == copy.header { test } else { to }),
+        }
+    }
+    for (index, copy) in rest.iter().enumerate() {
+        if let Some(next) = rest.get(index + 1) {
+            graph.blocks[copy.latch].end = End::Jump(next.header, false);
         }
     }
     for id in outside {
@@ -391,17 +424,19 @@ fn unroll_one<'a>(
 }
 
 /// Returns the loads of all iterations that run at once. Those of the copies become moves of their
-/// results.
+/// results. `runs` has the predicates of the iterations; the first one runs in any case.
 fn start_loads<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     each: &Loop<'a>,
     plan: &Plan<'a>,
     copies: &[Copy],
+    runs: &[Option<&'a str>],
 ) -> Vec<Statement<'a>> {
     let mut started = Vec::new();
     let mut now: HashMap<&'a str, &'a str> = HashMap::default();
-    for copy in copies {
+    for (index, copy) in copies.iter().enumerate() {
+        let runs = runs.get(index).copied().flatten().filter(|_| index > 0);
         let first = copy.blocks.iter().copied().min().unwrap_or(copy.header);
         for &id in &plan.row {
             for place in 0..graph.blocks[id].body.len() {
@@ -409,6 +444,14 @@ fn start_loads<'a>(
                 if is_load || plan.ahead.addresses.contains(&(id, place)) {
                     let found = emit_copy(graph, names, &mut started, &mut now, (id, place));
                     if let Some(result) = found.filter(|_| is_load) {
+                        if let Some(runs) = runs
+                            && let Some(Statement::Instruction(mut load)) = started.pop()
+                        {
+                            // Otherwise ptxas would keep a register for former values.
+                            started.extend(zero(graph, &load));
+                            load.guard = Some(Guard::new(runs));
+                            started.push(Statement::Instruction(load));
+                        }
                         let at = each.blocks.iter().position(|&it| it == id).unwrap_or(0);
                         // A copy of a block has no labels in its body.
                         let labels = graph.blocks[id].body[..place].iter();
@@ -486,17 +529,17 @@ fn copies<'a>(
 }
 
 /// Appends instructions that compute whether the next iterations take no exit, except that of the
-/// last one's latch. Returns the predicates for all iterations that are done at once, and for
-/// [`REMAINING`] ones.
+/// last one's latch. Returns the predicates for each number of iterations from one on; there is none
+/// if such an iteration always runs.
 fn test_exits<'a>(
     graph: &mut Graph<'a>,
     names: &'a Names,
     plan: &Plan<'a>,
     test: &mut Vec<Statement<'a>>,
-) -> [&'a str; 2] {
+) -> Vec<Option<&'a str>> {
     let mut now: HashMap<&'a str, &'a str> = HashMap::default();
     let mut all: Option<&'a str> = None;
-    let mut found = [""; 2];
+    let mut found = Vec::new();
     for iteration in 1..=plan.iterations {
         for &id in &plan.row {
             for place in 0..graph.blocks[id].body.len() {
@@ -505,9 +548,7 @@ fn test_exits<'a>(
                 }
             }
             if Some(&id) == plan.row.last() {
-                if iteration == REMAINING {
-                    found[1] = all.unwrap_or_default();
-                }
+                found.push(all);
                 if iteration == plan.iterations {
                     break;
                 }
@@ -522,6 +563,103 @@ fn test_exits<'a>(
             }
         }
     }
-    found[0] = all.unwrap_or_default();
     found
+}
+
+/// Predicates iterations with whether the loop comes to them: the first one runs in any case, and
+/// `stays` has the predicates of the others. Appends instructions to `last` that compute whether the
+/// loop goes on behind the last iteration that runs, and returns that, unless it always does.
+fn predicate_rest<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    plan: &Plan<'a>,
+    rest: &[Copy],
+    stays: &[Option<&'a str>],
+    last: &mut Vec<Statement<'a>>,
+) -> Option<&'a str> {
+    let mut all: Option<&'a str> = None;
+    for (copy, &runs) in rest.iter().zip(stays) {
+        let runs = runs.filter(|_| copy.header != rest[0].header);
+        if let Some(runs) = runs {
+            for &id in &copy.blocks {
+                let body = std::mem::take(&mut graph.blocks[id].body);
+                let mut new = Vec::new();
+                for statement in body {
+                    match statement {
+                        Statement::Instruction(it) => {
+                            predicate(graph, names, each, it, runs, &mut new)
+                        }
+                        other => new.push(other),
+                    }
+                }
+                graph.blocks[id].body = new;
+            }
+        }
+        if !plan.exits.contains_key(&each.latch) {
+            continue;
+        }
+        let End::Branch(guard, _, to, _) = graph.blocks[copy.latch].end else {
+            continue;
+        };
+        let goes_on = (guard.register, (to == copy.header) != guard.negated);
+        let mut goes_on = literal(graph, names, last, goes_on);
+        if let Some(runs) = runs {
+            let skipped = literal(graph, names, last, (runs, false));
+            let operands = [goes_on, skipped].map(Operand::Name);
+            goes_on = graph.emit(names, last, Type::Pred, "or", &["pred"], operands);
+        }
+        all = Some(match all {
+            None => goes_on,
+            Some(before) => graph.and(names, last, [before, goes_on]),
+        });
+    }
+    all
+}
+
+/// Appends an instruction of an iteration that runs if a predicate is true. Registers that only this
+/// iteration uses may have any value otherwise.
+fn predicate<'a>(
+    graph: &mut Graph<'a>,
+    names: &'a Names,
+    each: &Loop<'a>,
+    mut it: Instruction<'a>,
+    runs: &'a str,
+    to: &mut Vec<Statement<'a>>,
+) {
+    // The registers that other code uses, each with one for the result.
+    let mut kept: Vec<(&'a str, &'a str, Type)> = Vec::new();
+    results(&it, &mut |name| {
+        if each.written.contains_key(name)
+            && let Some(ty) = graph.type_of(name)
+        {
+            kept.push((name, graph.register(ty, names), ty));
+        }
+    });
+    if !kept.is_empty() {
+        rename_operand(&mut it.operands[0], &mut |name| {
+            let own = kept.iter().find(|&&(kept, ..)| kept == name);
+            own.map_or(name, |&(_, own, _)| own)
+        });
+    }
+    if !is_pure(&it) && !is_parameter(&it) {
+        if it.opcode == "ld" {
+            // Otherwise ptxas would keep a register for former values.
+            to.extend(zero(graph, &it));
+        }
+        it.guard = Some(Guard::new(runs));
+    }
+    to.push(Statement::Instruction(it));
+    for (name, own, ty) in kept {
+        if ty == Type::Pred {
+            let skipped = literal(graph, names, to, (runs, false));
+            let new = graph.and(names, to, [own, runs]);
+            let old = graph.and(names, to, [name, skipped]);
+            let operands = [name, new, old].map(Operand::Name);
+            to.push(instruction("or", &["pred"], operands.to_vec()));
+        } else {
+            let operands = [name, own, name, runs].map(Operand::Name);
+            to.push(instruction("selp", &[ty.name()], operands.to_vec()));
+        }
+    }
 }
