@@ -45,6 +45,7 @@ mod index_walks;
 mod keep_searches;
 mod keep_strided_loops;
 mod load_elements;
+mod load_payloads;
 mod locate_addresses;
 mod merge_branches;
 mod merge_calls;
@@ -113,6 +114,7 @@ pub use index_walks::index_walks;
 pub use keep_searches::keep_searches;
 pub use keep_strided_loops::keep_strided_loops;
 pub use load_elements::load_elements;
+pub use load_payloads::load_payloads;
 pub use locate_addresses::locate_addresses;
 pub use merge_branches::merge_branches;
 pub use merge_calls::merge_calls;
@@ -465,6 +467,11 @@ pub const PASSES: &[Pass] = &[
         name: "align_accesses",
         about: "raises the alignment of accesses to that of their addresses",
         run: align_accesses,
+    },
+    Pass {
+        name: "load_payloads",
+        about: "loads the payloads of elements of local arrays with their tags",
+        run: load_payloads,
     },
     Pass {
         name: "share_slots",

@@ -488,6 +488,7 @@ impl Compiler<'_> {
             passes::load_elements(&mut module);
             passes::locate_addresses(&mut module);
             passes::align_accesses(&mut module);
+            passes::load_payloads(&mut module);
         }
         self.dumper.dump("legalized.ll", || {
             nvvm_ir::write_module(&module, Dialect::Modern)
