@@ -6396,6 +6396,38 @@ fn loops_over_what_remains_run_four_at_once() {
     }
 }
 
+/// Nested loops that a byte ends, with code before the inner loop.
+#[test]
+fn exits_from_nested_loops_meet_behind_the_inner_one() {
+    let text = |before: &str| {
+        optimized(&format!(
+            ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
+            ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd3, %rd1;
+            ld.param.u64 %rd2, [k_param_1];
+            ld.param.u32 %r3, [k_param_2];
+            mov.u32 %r1, 0; mov.u32 %r2, 1; mov.u32 %r4, 0;
+            $outer:
+            {before}
+            ld.global.u32 %r5, [%rd3+64];
+            $inner:
+            ld.global.u8 %h1, [%rd3];
+            setp.eq.s16 %p1, %h1, 0; @%p1 bra $found;
+            add.s64 %rd3, %rd3, 1; xor.b32 %r5, %r5, %r2; and.b32 %r6, %r5, 7;
+            setp.ne.s32 %p2, %r6, 0; @%p2 bra $inner;
+            add.s32 %r1, %r1, 1; setp.lt.u32 %p3, %r1, %r3; @%p3 bra $outer;
+            bra.uni $end;
+            $found:
+            mov.u32 %r4, 1;
+            $end:
+            cvta.to.global.u64 %rd4, %rd2; st.global.u32 [%rd4], %r4; st.global.u32 [%rd4+4], %r2;
+            ret;"
+        ))
+    };
+    let joined = text(&"mad.lo.s32 %r2, %r2, %r3, %r1;\n".repeat(32));
+    assert_eq!(joined.matches("mov.pred").count(), 2, "{joined}");
+    assert!(!text("").contains("mov.pred"));
+}
+
 /// A search that ends where a byte is found or after 20 bytes. `between` is in the loop, `test` before the
 /// test of the place, which one exit of the loop skips, and `code` runs if the place is not zero.
 fn tested_exit(between: &str, test: &str, code: &str) -> String {

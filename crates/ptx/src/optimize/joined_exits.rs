@@ -9,6 +9,10 @@
 //! knows that `end > 0` holds on one of them. That way then leads into the `if`, past its test. The pass
 //! lets threads on both ways wait for each other behind the test.
 //!
+//! An exit may also leave an outer loop, as `return` in nested loops does, which the other one goes on
+//! with. The ways then meet behind the outer loop, whose further iterations run once for each iteration of
+//! the inner loop in which threads leave it.
+//!
 //! A thread that waits there must not be one for which another thread waits in the loop. So the loops
 //! neither exchange values among threads nor access memory with an ordering.
 
@@ -52,7 +56,8 @@ pub(super) fn join<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<I
             let dominators = dominators.get_or_insert_with(|| sink::dominators(graph));
             let above = dominators.dominators(each.header).into_iter().flatten();
             let above = above.collect();
-            if pays(graph, &cold, &above, exits) {
+            let further = left_loop(graph, &all, each, exits);
+            if pays(graph, &cold, &above, exits, further) {
                 found.push((each, Meeting::Exits(exits)));
             } else if let Some(skip) = skip(graph, &cold, &above, each, exits) {
                 found.push((each, Meeting::Test(skip)));
@@ -122,9 +127,30 @@ fn exits(graph: &Graph<'_>, cold: &[bool], slow: &HashSet<Id>, each: &Loop<'_>) 
     Some([first, second])
 }
 
-/// Returns whether enough instructions follow only one of two exits of a loop, before both ways meet.
-/// `above` are the blocks that dominate the loop.
-fn pays(graph: &Graph<'_>, cold: &[bool], above: &HashSet<Id>, exits: [Id; 2]) -> bool {
+/// Returns the number of instructions of the smallest loop around another one that one of its exits
+/// leaves and the other one does not: threads on the other one may run all of it before the ways meet.
+fn left_loop(graph: &Graph<'_>, all: &[Loop<'_>], each: &Loop<'_>, exits: [Id; 2]) -> usize {
+    let is_left = |outer: &&Loop<'_>| {
+        let [first, second] = exits.map(|exit| outer.contains(exit));
+        outer.header != each.header && outer.contains(each.header) && first != second
+    };
+    let sizes = all.iter().filter(is_left).map(|outer| {
+        let mut size = 0;
+        graph.visit(outer.blocks.iter().copied(), &mut |_| size += 1);
+        size
+    });
+    sizes.min().unwrap_or(0)
+}
+
+/// Returns whether enough instructions follow only one of two exits of a loop, before both ways meet:
+/// `further` ones, and others. `above` are the blocks that dominate the loop.
+fn pays(
+    graph: &Graph<'_>,
+    cold: &[bool],
+    above: &HashSet<Id>,
+    exits: [Id; 2],
+    further: usize,
+) -> bool {
     let reached = exits.map(|from| reached(graph, cold, above, from));
     let size = |blocks: &mut dyn Iterator<Item = &Id>| {
         let mut size = 0;
@@ -135,7 +161,7 @@ fn pays(graph: &Graph<'_>, cold: &[bool], above: &HashSet<Id>, exits: [Id; 2]) -
     let is_bounded = reached.iter().all(|reached| reached.len() <= BLOCKS);
     // ptxas copies a common end without instructions.
     let meets = size(&mut first.intersection(second)) > 0;
-    is_bounded && meets && size(&mut first.symmetric_difference(second)) >= LEAST
+    is_bounded && meets && size(&mut first.symmetric_difference(second)) + further >= LEAST
 }
 
 /// Returns the exits of a loop if one of them is a test that leads to the other one, and enough
