@@ -287,7 +287,10 @@ define void @remain(ptr %memory, i64 %i, i64 %j, i64 %size) {
 ; CHECK-NEXT:   %next = getelementptr inbounds i8, ptr %small, i64 1
 ; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %b, i64 %size, i1 false)
 ; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %small, i64 %size, i1 false)
-; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %small, ptr %array, i64 %size, i1 false)
+; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %small, ptr %second, i64 %size, i1 false)
+; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %next, i64 %size, i1 false)
+; CHECK-NEXT:   %c = getelementptr inbounds i8, ptr %b, i64 1
+; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %c, i64 %size, i1 false)
 ; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %next, ptr %small, i64 %size, i1 true)
 ; CHECK-NEXT:   %behind = getelementptr inbounds i8, ptr %memory, i64 1
 ; CHECK-NEXT:   call void @llvm.memmove.p0.p0.i64(ptr %behind, ptr %memory, i64 %size, i1 false)
@@ -303,7 +306,10 @@ start:
   %next = getelementptr inbounds i8, ptr %small, i64 1
   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %b, i64 %size, i1 false)
   call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %small, i64 %size, i1 false)
-  call void @llvm.memmove.p0.p0.i64(ptr %small, ptr %array, i64 %size, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr %small, ptr %second, i64 %size, i1 false)
+  call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %next, i64 %size, i1 false)
+  %c = getelementptr inbounds i8, ptr %b, i64 1
+  call void @llvm.memmove.p0.p0.i64(ptr %a, ptr %c, i64 %size, i1 false)
   call void @llvm.memmove.p0.p0.i64(ptr %next, ptr %small, i64 %size, i1 true)
   %behind = getelementptr inbounds i8, ptr %memory, i64 1
   call void @llvm.memmove.p0.p0.i64(ptr %behind, ptr %memory, i64 %size, i1 false)

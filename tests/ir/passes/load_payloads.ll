@@ -229,3 +229,35 @@ both:
 none:
   ret i8 0
 }
+
+; One of two ways writes.
+define i8 @half(i64 %i, i8 %x) {
+; CHECK-LABEL: define i8 @half(i64 %i, i8 %x) {
+; CHECK-NEXT: start:
+; CHECK-NEXT:   %array = alloca [64 x i8], align 16
+; CHECK-NEXT:   %at = getelementptr inbounds [2 x i8], ptr %array, i64 %i
+; CHECK-NEXT:   %behind = getelementptr inbounds i8, ptr %at, i64 1
+; CHECK-NEXT:   %tag = load i8, ptr %at, align 2
+; CHECK-NEXT:   %is = trunc i8 %tag to i1
+; CHECK-NEXT:   br i1 %is, label %write, label %both
+; CHECK-NEXT: write:
+; CHECK-NEXT:   store i8 %x, ptr %array, align 1
+; CHECK-NEXT:   br label %both
+; CHECK-NEXT: both:
+; CHECK-NEXT:   %payload = load i8, ptr %behind, align 1
+; CHECK-NEXT:   ret i8 %payload
+; CHECK-NEXT: }
+start:
+  %array = alloca [64 x i8], align 16
+  %at = getelementptr inbounds [2 x i8], ptr %array, i64 %i
+  %behind = getelementptr inbounds i8, ptr %at, i64 1
+  %tag = load i8, ptr %at, align 2
+  %is = trunc i8 %tag to i1
+  br i1 %is, label %write, label %both
+write:
+  store i8 %x, ptr %array, align 1
+  br label %both
+both:
+  %payload = load i8, ptr %behind, align 1
+  ret i8 %payload
+}
