@@ -6396,10 +6396,10 @@ fn loops_over_what_remains_run_four_at_once() {
     }
 }
 
-/// Nested loops that a byte ends, with code before the inner loop.
+/// Nested loops that a byte ends, with code before the inner loop, and for the byte.
 #[test]
 fn exits_from_nested_loops_meet_behind_the_inner_one() {
-    let text = |before: &str| {
+    let text = |before: &str, found: &str| {
         optimized(&format!(
             ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;
             ld.param.u64 %rd1, [k_param_0]; cvta.to.global.u64 %rd3, %rd1;
@@ -6418,14 +6418,18 @@ fn exits_from_nested_loops_meet_behind_the_inner_one() {
             bra.uni $end;
             $found:
             mov.u32 %r4, 1;
+            {found}
             $end:
             cvta.to.global.u64 %rd4, %rd2; st.global.u32 [%rd4], %r4; st.global.u32 [%rd4+4], %r2;
             ret;"
         ))
     };
-    let joined = text(&"mad.lo.s32 %r2, %r2, %r3, %r1;\n".repeat(32));
+    let long = "mad.lo.s32 %r2, %r2, %r3, %r1;\n".repeat(32);
+    let some = "mad.lo.s32 %r4, %r4, %r3, %r5;\n".repeat(8);
+    let joined = text(&long, &some);
     assert_eq!(joined.matches("mov.pred").count(), 2, "{joined}");
-    assert!(!text("").contains("mov.pred"));
+    assert!(!text("", &some).contains("mov.pred"));
+    assert!(!text(&long, "").contains("mov.pred"));
 }
 
 /// A search that ends where a byte is found or after 20 bytes. `between` is in the loop, `test` before the

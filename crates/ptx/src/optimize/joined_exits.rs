@@ -30,6 +30,10 @@ use crate::{Guard, Instruction, Integer, Operand, Type};
 /// The minimum number of instructions that only one of the ways runs.
 const LEAST: usize = 32;
 
+/// The minimum number of instructions that only the way out of an outer loop runs: with fewer, ptxas 13.0
+/// lets the other threads reconverge behind the inner loop (`BREAK`).
+const OWN: usize = 8;
+
 /// The maximum number of blocks that one of the ways may run.
 const BLOCKS: usize = 256;
 
@@ -56,8 +60,8 @@ pub(super) fn join<'a>(graph: &mut Graph<'a>, names: &'a Names, slow: &HashSet<I
             let dominators = dominators.get_or_insert_with(|| sink::dominators(graph));
             let above = dominators.dominators(each.header).into_iter().flatten();
             let above = above.collect();
-            let further = left_loop(graph, &all, each, exits);
-            if pays(graph, &cold, &above, exits, further) {
+            let left = left_loop(graph, &all, each, exits);
+            if pays(graph, &cold, &above, exits, left) {
                 found.push((each, Meeting::Exits(exits)));
             } else if let Some(skip) = skip(graph, &cold, &above, each, exits) {
                 found.push((each, Meeting::Test(skip)));
@@ -127,29 +131,33 @@ fn exits(graph: &Graph<'_>, cold: &[bool], slow: &HashSet<Id>, each: &Loop<'_>) 
     Some([first, second])
 }
 
-/// Returns the number of instructions of the smallest loop around another one that one of its exits
-/// leaves and the other one does not: threads on the other one may run all of it before the ways meet.
-fn left_loop(graph: &Graph<'_>, all: &[Loop<'_>], each: &Loop<'_>, exits: [Id; 2]) -> usize {
-    let is_left = |outer: &&Loop<'_>| {
+/// Returns the place of the exit of a loop that leaves an outer loop, which the other exit does not, and
+/// the number of instructions of the smallest such loop: threads on the other way may run all of it
+/// before the ways meet.
+fn left_loop(
+    graph: &Graph<'_>,
+    all: &[Loop<'_>],
+    each: &Loop<'_>,
+    exits: [Id; 2],
+) -> Option<(usize, usize)> {
+    let left = all.iter().filter_map(|outer| {
+        let is_around = outer.header != each.header && outer.contains(each.header);
         let [first, second] = exits.map(|exit| outer.contains(exit));
-        outer.header != each.header && outer.contains(each.header) && first != second
-    };
-    let sizes = all.iter().filter(is_left).map(|outer| {
         let mut size = 0;
         graph.visit(outer.blocks.iter().copied(), &mut |_| size += 1);
-        size
+        (is_around && first != second).then_some((size, usize::from(first)))
     });
-    sizes.min().unwrap_or(0)
+    left.min().map(|(size, place)| (place, size))
 }
 
-/// Returns whether enough instructions follow only one of two exits of a loop, before both ways meet:
-/// `further` ones, and others. `above` are the blocks that dominate the loop.
+/// Returns whether enough instructions follow only one of two exits of a loop, before both ways meet.
+/// `above` are the blocks that dominate the loop, and `left` is the result of [`left_loop`].
 fn pays(
     graph: &Graph<'_>,
     cold: &[bool],
     above: &HashSet<Id>,
     exits: [Id; 2],
-    further: usize,
+    left: Option<(usize, usize)>,
 ) -> bool {
     let reached = exits.map(|from| reached(graph, cold, above, from));
     let size = |blocks: &mut dyn Iterator<Item = &Id>| {
@@ -161,7 +169,10 @@ fn pays(
     let is_bounded = reached.iter().all(|reached| reached.len() <= BLOCKS);
     // ptxas copies a common end without instructions.
     let meets = size(&mut first.intersection(second)) > 0;
-    is_bounded && meets && size(&mut first.symmetric_difference(second)) + further >= LEAST
+    let own = [first.difference(second), second.difference(first)].map(|mut it| size(&mut it));
+    let further = left.filter(|&(place, _)| own[place] >= OWN);
+    let further = further.map_or(0, |(_, size)| size);
+    is_bounded && meets && own[0] + own[1] + further >= LEAST
 }
 
 /// Returns the exits of a loop if one of them is a test that leads to the other one, and enough
