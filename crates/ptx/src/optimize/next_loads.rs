@@ -46,14 +46,21 @@ pub(super) fn start<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
 pub(super) fn start_unchanged<'a>(graph: &mut Graph<'a>, names: &'a Names) -> usize {
     let cold = graph.cold();
     let mut count = 0;
+    let mut unchanged = None;
     for each in loops::innermost(graph, &cold) {
-        let mut passes = true;
+        let (mut passes, mut waits) = (true, false);
         graph.visit(each.blocks.iter().copied(), &mut |it| {
-            passes &= can_pass(it)
+            passes &= can_pass(it);
+            waits |= is_barrier(it);
         });
-        if passes {
-            let unchanged = unchanged::unchanged(graph);
-            count += start_in(graph, names, &each, &unchanged).unwrap_or(0);
+        if passes && waits {
+            let found = unchanged.get_or_insert_with(|| unchanged::unchanged(graph));
+            let started = start_in(graph, names, &each, found).unwrap_or(0);
+            count += started;
+            if started > 0 {
+                // The places of other loads have changed.
+                unchanged = None;
+            }
         }
     }
     count
