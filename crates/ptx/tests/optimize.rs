@@ -162,8 +162,9 @@ fn fields_are_loaded_together() {
     assert_eq!(loads(32, &element(32)), [1, 0]);
     // The first two fields are in another part than the last two.
     assert_eq!(loads(24, &element(24)), [1, 1]);
-    // Elements of 20 bytes do not consist of whole parts.
+    // Elements of 20 bytes do not consist of whole parts, nor does each fourth one of 4 bytes.
     assert_eq!(loads(20, &element(20)), [1, 3]);
+    assert_eq!(loads(4, &element(16)), [1, 2]);
     for (what, from, to, expected) in [
         (
             "another thread may write them",
@@ -181,6 +182,18 @@ fn fields_are_loaded_together() {
             "the register is read before",
             "$good:",
             "$good: add.s32 %w5, %w5, 1; add.s32 %w4, %w4, %w5;",
+            [2, 1],
+        ),
+        (
+            "the register is read before, and has no other value",
+            "$good:",
+            "$good: add.s32 %w8, %w5, 1; st.global.u32 [%own+4], %w8;",
+            [2, 1],
+        ),
+        (
+            "the register has another value, too",
+            "ld.global.nc.u32 %w4, [%at+12];",
+            "setp.lt.u64 %p5, %i, 7; @%p5 mov.u32 %w5, 7; ld.global.nc.u32 %w4, [%at+12];",
             [2, 1],
         ),
         (

@@ -33,18 +33,20 @@ fn kernel(rng: &mut Rng) -> (usize, String) {
     for _ in 0..rng.usize(4..16) {
         let [a, b] = [0, 1].map(|_| rng.usize(..REGISTERS));
         lines.push_str(&match rng.u32(..9) {
-            // A field, mostly in a register of its own.
+            // A field, mostly in a register that only this load writes.
             0..4 => {
-                let register = match rng.u32(..8) {
-                    0 => a,
-                    _ => {
-                        next += 1;
-                        next % REGISTERS
-                    }
-                };
                 let nc = if rng.u32(..8) == 0 { "" } else { ".nc" };
                 let offset = 4 * rng.usize(..size / 4);
-                format!("ld.global{nc}.u32 %w{register}, [%at+{offset}];\n")
+                if rng.u32(..8) == 0 {
+                    format!("ld.global{nc}.u32 %w{a}, [%at+{offset}];\n")
+                } else {
+                    next += 1;
+                    format!(
+                        "ld.global{nc}.u32 %load{next}, [%at+{offset}];
+                        mov.u32 %w{}, %load{next};\n",
+                        next % REGISTERS
+                    )
+                }
             }
             // A check.
             4 | 5 => {
@@ -106,7 +108,7 @@ fn kernel(rng: &mut Rng) -> (usize, String) {
     let body = format!(
         "
         .reg .b64 %from, %to, %n, %i, %own, %sum, %at, %generic<2>;
-        .reg .b32 %index, %block, %threads, %bit, %round, %w<{REGISTERS}>;
+        .reg .b32 %index, %block, %threads, %bit, %round, %w<{REGISTERS}>, %load<32>;
         .reg .pred %p;
         ld.param.u64 %generic0, [k_param_0];
         ld.param.u64 %generic1, [k_param_2];
