@@ -14,11 +14,9 @@ use crate::hash::HashSet;
 use crate::optimize::Names;
 use crate::optimize::instructions::instructions;
 use crate::promote_arrays::{Use, addresses, described, local_variable, own_bytes, usage, word};
-use crate::rewrite::instruction;
+use crate::rewrite::{instruction, registers};
 use crate::survey::constant_addresses;
-use crate::{
-    Base, Function, Instruction, Integer, Item, Module, Operand, Registers, Statement, Type,
-};
+use crate::{Base, Function, Instruction, Integer, Item, Module, Operand, Statement, Type};
 
 /// The minimum size of an array in bytes. Fewer elements are selected in about the time of a load.
 const SMALLEST: u64 = 32;
@@ -118,17 +116,9 @@ fn hide<'a>(function: &mut Function<'a>, fixed: &HashSet<&'a str>, names: &'a Na
         }
         made.push(Statement::Instruction(it));
     }
-    let registers = |ty, names: Vec<&'a str>| {
-        Statement::Registers(Box::new(Registers {
-            ty,
-            vector: None,
-            names: names.into_iter().map(|name| (name, None)).collect(),
-            line: function.line,
-        }))
-    };
     let declared = [
-        registers(Type::B32, vec![blocks, sign]),
-        registers(Type::B64, doubles),
+        registers(Type::B32, &[blocks, sign], function.line),
+        registers(Type::B64, &doubles, function.line),
     ];
     made.splice(0..0, declared);
     function.body = Some(made);

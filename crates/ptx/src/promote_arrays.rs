@@ -21,10 +21,10 @@ use crate::dead::visit_operand;
 use crate::hash::HashSet;
 use crate::optimize::Names;
 use crate::optimize::instructions::{instructions, results, sources};
-use crate::rewrite::{instruction, step};
+use crate::rewrite::{instruction, registers, step};
 use crate::{
-    Base, Function, Instruction, Integer, Item, Module, Operand, Registers, SectionLine,
-    SectionValue, Space, Statement, Survey, Type, Variable,
+    Base, Function, Instruction, Integer, Item, Module, Operand, SectionLine, SectionValue, Space,
+    Statement, Survey, Type, Variable,
 };
 
 /// The first characters of the name of a variable that a kernel's local memory was moved to.
@@ -529,14 +529,7 @@ impl<'a> Plan<'a> {
         }
         let declared = [(Type::B32, maker.words), (Type::B64, maker.doubles)];
         let declared = declared.into_iter().filter(|(_, names)| !names.is_empty());
-        let declared = declared.map(|(ty, registers)| {
-            Statement::Registers(Box::new(Registers {
-                ty,
-                vector: None,
-                names: registers.into_iter().map(|name| (name, None)).collect(),
-                line: function.line,
-            }))
-        });
+        let declared = declared.map(|(ty, names)| registers(ty, &names, function.line));
         moved.splice(0..0, declared.collect::<Vec<_>>());
         function.body = Some(moved);
     }

@@ -60,7 +60,7 @@ pub fn step<'a>(
 }
 
 /// Returns a declaration of registers.
-pub fn registers<'a>(ty: Type, names: &[&'static str], line: u32) -> Statement<'a> {
+pub fn registers<'a>(ty: Type, names: &[&'a str], line: u32) -> Statement<'a> {
     Statement::Registers(Box::new(Registers {
         ty,
         vector: None,

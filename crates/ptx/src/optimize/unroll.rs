@@ -299,15 +299,11 @@ fn demand_in_slice<'a>(
 fn demand_in_part<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
-    (address, offset, bytes): Load<'a>,
+    load: Load<'a>,
     slices: &[&Slice],
 ) -> Option<()> {
-    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
-    let offset = u64::try_from(offset).ok()?;
-    if offset.checked_add(bytes)? > slice.element {
-        return None;
-    }
-    let (start, bound) = part(ahead, cold, address, slice.element, pointer)?;
+    let (pointer, length, element) = elements_of(ahead, cold, load, slices)?;
+    let (start, bound) = part(ahead, cold, load.0, element, pointer)?;
     // Element `start + i` of the slice, for all `i` below the bound.
     let length = parameter(ahead, length);
     ahead.demand("le", "u64", &start, &length);
@@ -321,15 +317,11 @@ fn demand_in_part<'a>(
 fn demand_from_start<'a>(
     ahead: &mut Ahead<'_, 'a>,
     cold: &[bool],
-    (address, offset, bytes): Load<'a>,
+    load: Load<'a>,
     slices: &[&Slice],
 ) -> Option<()> {
-    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
-    let offset = u64::try_from(offset).ok()?;
-    if offset.checked_add(bytes)? > slice.element {
-        return None;
-    }
-    let mut register = address;
+    let (pointer, length, element) = elements_of(ahead, cold, load, slices)?;
+    let mut register = load.0;
     let counter = loop {
         if let Some(counter) = ahead.counters.iter().find(|it| it.register == register) {
             break counter;
@@ -343,11 +335,11 @@ fn demand_from_start<'a>(
         }
     };
     match counter.step {
-        Step::Constant(step) if step as u64 == slice.element && counter.bits == 64 => {}
+        Step::Constant(step) if step as u64 == element && counter.bits == 64 => {}
         _ => return None,
     }
     let first = first_value(ahead, cold, counter.register)?;
-    let start = start_of(ahead.graph, cold, first, slice.element, pointer)?;
+    let start = start_of(ahead.graph, cold, first, element, pointer)?;
     // The register has the value from which the address was computed.
     if let Some((Operand::Name(name), _)) = start {
         only_definition(ahead.graph, cold, name)?;
@@ -360,6 +352,19 @@ fn demand_from_start<'a>(
     let rest = ahead.emit64("sub", &["s64"], &length, &start);
     ahead.demand("lt", "u64", &times, &rest);
     Some(())
+}
+
+/// Returns the names of the parameters with the address and the length of the slice that a load reads,
+/// and the size of its elements, if the load reads no more than an element from its address on.
+fn elements_of<'a>(
+    ahead: &Ahead<'_, 'a>,
+    cold: &[bool],
+    (address, offset, bytes): Load<'a>,
+    slices: &[&Slice],
+) -> Option<(&'a str, &'a str, u64)> {
+    let (pointer, length, slice) = slice_of(ahead, cold, address, slices)?;
+    let end = u64::try_from(offset).ok()?.checked_add(bytes)?;
+    (end <= slice.element).then_some((pointer, length, slice.element))
 }
 
 /// Returns the register whose value a counter has before the loop, if it is the same one on all ways.
