@@ -3285,7 +3285,7 @@ fn loops_that_wait_for_loads_have_many_registers() {
         );
         ordinary_entry(before, &element)
     };
-    let has_many = |before: &str, body: &str| entry(before, body).contains(".minnctapersm 1\n");
+    let has_many = |before: &str, body: &str| entry(before, body).contains(".maxnreg 64\n");
     let barrier = "bar.sync 0;";
     let word = "ld.global.u32 %v4, [%p+16]; add.s32 %s, %s, %v4;";
     assert!(has_many("", word), "{}", entry("", word));
@@ -3300,6 +3300,29 @@ fn loops_that_wait_for_loads_have_many_registers() {
     assert!(has_many("", &computes(80)));
     assert!(!has_many("", &computes(120)));
     assert!(has_many("", &format!("{} {word}", computes(120))));
+    // As many registers as possible: those for loads in flight, and those that are live besides.
+    let live_with = |count, before: &str, more: &str| {
+        let each = |text: &str| -> String {
+            let of = |i: usize| text.replace('#', &i.to_string());
+            (0..count).map(of).collect()
+        };
+        let start = each("ld.global.u32 %w#, [%to+#];");
+        let body = format!("{vector} {more} {}", each("add.s32 %s, %s, %w#;"));
+        entry(
+            &format!(".reg .f64 %e; .reg .b32 %w<40>; {before} {start}"),
+            &body,
+        )
+    };
+    let live = |count| live_with(count, "", "");
+    assert!(live(14).contains(".maxnreg 64\n"), "{}", live(14));
+    assert!(live(30).contains(".minnctapersm 1\n"));
+    // Lanes that add up products of 64-bit floats.
+    let product = "ld.global.f64 %e, [%to]; fma.rn.f64 %e, %e, %e, %e; st.global.f64 [%to], %e;";
+    let sum = "shfl.sync.bfly.b32 %v4, %v1, 16, 31, -1; add.s32 %s, %s, %v4;";
+    assert!(live_with(14, product, "").contains(".maxnreg 64\n"));
+    assert!(live_with(14, "", sum).contains(".maxnreg 64\n"));
+    let both = live_with(14, product, sum);
+    assert!(!both.contains(".maxnreg"), "{both}");
 }
 
 /// A loop over antidiagonals, unrolled by two: it ends in the middle, when the next counter is 639.

@@ -112,6 +112,10 @@ const REGISTERS: u64 = 32;
 /// The maximum number of threads of a block.
 const THREADS: u64 = 1024;
 
+/// The maximum number of registers of a kernel that mostly waits for loads, with which half as many
+/// threads run at once.
+const MANY_REGISTERS: u64 = 64;
+
 /// The maximum number of live registers of a kernel that is limited to [`REGISTERS`]: ptxas computes
 /// a few of them where they are used, and spills others.
 const PRESSURE: usize = 34;
@@ -127,6 +131,10 @@ const PRESSURE_OF_SMALL: RangeInclusive<usize> = 20..=28;
 /// ptxas keeps to the limit by itself if fewer are live. It then has fewer loads in flight per
 /// thread.
 const PRESSURE_OF_LOADS: usize = 25;
+
+/// The maximum number of live registers of a kernel that is limited to [`MANY_REGISTERS`]: the others
+/// are for loads in flight. More of these are not faster than more threads.
+const PRESSURE_OF_MEDIUM: usize = 32;
 
 /// The maximum number of instructions per 32-bit word of global memory of a kernel that mostly waits
 /// for memory.
@@ -185,6 +193,8 @@ pub struct Parameter {
 pub enum Budget {
     /// At most [`REGISTERS`].
     Small,
+    /// At most [`MANY_REGISTERS`].
+    Medium,
     /// As many as ptxas can use, even if fewer blocks are then resident.
     Large,
 }
@@ -303,8 +313,8 @@ fn cost(function: &Function<'_>) -> usize {
     cost
 }
 
-/// Adds the directives of the kernels' budgets. Kernels that call functions have no limit: ptxas
-/// rejects one that a callee exceeds.
+/// Adds the directives of the kernels' budgets. Kernels that call functions have none: ptxas rejects a
+/// limit that a callee exceeds, and the callee's instructions are not known.
 pub fn set_registers<'a>(module: &mut Module<'a>, kernels: &HashMap<&'a str, Budget>) {
     for item in &mut module.items {
         let Item::Function(function) = item else {
@@ -320,9 +330,12 @@ pub fn set_registers<'a>(module: &mut Module<'a>, kernels: &HashMap<&'a str, Bud
                 calls |= it.opcode == "call" || it.modifiers.first() == Some(&"bulk");
             });
         }
+        if calls {
+            continue;
+        }
         let (name, value) = match budget {
-            Budget::Small if calls => continue,
             Budget::Small => ("maxnreg", REGISTERS),
+            Budget::Medium => ("maxnreg", MANY_REGISTERS),
             // ptxas 13.0 otherwise prefers resident blocks to loads in flight.
             Budget::Large => ("minnctapersm", 1),
         };
@@ -547,12 +560,15 @@ fn optimize_function<'a>(
     let budget = if is_small && is_limited {
         Some(Budget::Small)
     } else if original.is_some()
-        && (has_barriers || !is_small)
         && threads(function) > 0
         && !function.directives.iter().any(limits_registers)
+        && !(is_small && adds_lanes_of_doubles(&graph))
         && waits_for_loads(&graph)
     {
-        Some(Budget::Large)
+        match liveness::pressure(&graph, &graph.order) {
+            ..=PRESSURE_OF_MEDIUM => Some(Budget::Medium),
+            _ => Some(Budget::Large),
+        }
     } else {
         None
     };
@@ -715,6 +731,19 @@ fn barriers(graph: &Graph<'_>, blocks: &[Id]) -> usize {
         count += usize::from(matches!(it.opcode, "bar" | "barrier"));
     });
     count
+}
+
+/// Returns whether the lanes of a warp add up products of 64-bit floats, as for a row of a sparse
+/// matrix. Rows are short: more of them at once are faster than more loads of one.
+fn adds_lanes_of_doubles(graph: &Graph<'_>) -> bool {
+    let cold = graph.cold();
+    let hot = graph.order.iter().copied().filter(|&id| !cold[id]);
+    let (mut shuffles, mut multiplies) = (false, false);
+    graph.visit(hot, &mut |it| {
+        shuffles |= it.opcode == "shfl";
+        multiplies |= it.opcode == "fma" && it.modifiers.contains(&"f64");
+    });
+    shuffles && multiplies
 }
 
 /// Returns whether a kernel has a loop that mostly waits for loads of global memory. More of them are
