@@ -36,6 +36,7 @@ mod convergence;
 mod copy_tails;
 mod count_doublings;
 mod count_iterations;
+mod count_strides;
 mod dead_functions;
 mod dead_globals;
 mod expand_moves;
@@ -104,6 +105,7 @@ pub use convergence::convergence;
 pub use copy_tails::copy_tails;
 pub use count_doublings::count_doublings;
 pub use count_iterations::count_iterations;
+pub use count_strides::count_strides;
 pub use dead_functions::dead_functions;
 pub use dead_globals::dead_globals;
 pub use expand_moves::expand_moves;
@@ -367,6 +369,11 @@ pub const PASSES: &[Pass] = &[
         name: "count_iterations",
         about: "lets loops over slices end by the number of their iterations",
         run: count_iterations,
+    },
+    Pass {
+        name: "count_strides",
+        about: "lets loops over every n-th element of a slice end by a counter",
+        run: count_strides,
     },
     Pass {
         name: "bound_counts",

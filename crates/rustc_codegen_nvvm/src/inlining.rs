@@ -10,6 +10,7 @@
 //! | `#[inline(never)]` | `noinline` | all |
 //! | `#[inline]` | `inlinehint` | optimized |
 //! | small closure of the program, without one of the above two | `alwaysinline` | optimized |
+//! | small `nth` of an iterator over a slice, or of an adapter | `alwaysinline` | optimized |
 //! | formatting and parsing of text, without attribute | `noinline`, `optsize` | optimized |
 //! | `#[optimize(size)]` | `optsize` | optimized |
 //! | a kernel's function, called by its entry | `alwaysinline` | without debug info of variables |
@@ -39,7 +40,7 @@ pub(crate) const LLVM_THRESHOLD: c_int = 1000;
 /// one: each active call has such a frame.
 pub(crate) const LLVM_RECURSIVE: &CStr = c"-recursive-inline-max-stacksize=64";
 
-/// The maximum number of MIR blocks of a closure that is inlined at every call site.
+/// The maximum number of MIR blocks of a function that is inlined at every call site.
 const SMALL: usize = 100;
 
 /// Sets the attributes that decide on inlining for a function that is lowered from MIR. `symbol` is
@@ -59,9 +60,12 @@ pub(crate) fn set_attributes<'tcx>(
     // of the program and dominate the time that ptxas takes.
     let formats = optimizes && known_items::is_formatting(tcx, def_id);
     attrs.opt_size = formats || (optimizes && codegen.optimize == OptimizeAttr::Size);
-    let small_closure = optimizes && !formats && is_small_closure(tcx, def_id);
+    let small = optimizes
+        && !formats
+        && (is_own_closure(tcx, def_id) || known_items::is_skip(tcx, def_id))
+        && is_small(tcx, def_id);
     match codegen.inline {
-        InlineAttr::None | InlineAttr::Hint if small_closure => attrs.always_inline = true,
+        InlineAttr::None | InlineAttr::Hint if small => attrs.always_inline = true,
         InlineAttr::None => attrs.no_inline = formats,
         InlineAttr::Hint => attrs.inline_hint = optimizes,
         InlineAttr::Always | InlineAttr::Force { .. } => attrs.always_inline = true,
@@ -80,15 +84,19 @@ pub(crate) fn set_attributes<'tcx>(
     }
 }
 
-/// Returns whether a function is a closure of the program that is inlined at every call site.
+/// Returns whether a function is a closure of the program, which is inlined at every call site if it
+/// is small.
 ///
 /// A variable that a closure borrows stays in memory unless the closure is inlined. Closures of
-/// `core` and `alloc`, mainly in sorts, have too many call sites.
-fn is_small_closure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
-    tcx.is_closure_like(def_id)
-        && !known_items::is_core_or_alloc(tcx, def_id.krate)
-        && tcx.is_mir_available(def_id)
-        && tcx.optimized_mir(def_id).basic_blocks.len() <= SMALL
+/// `core` and `alloc`, mainly in sorts, have too many call sites. For the same reason, the methods of
+/// iterators that skip elements are inlined: `Skip::nth` has an unlikely call, which LLVM does not
+/// inline, and then all of the iterator stays in memory.
+fn is_own_closure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    tcx.is_closure_like(def_id) && !known_items::is_core_or_alloc(tcx, def_id.krate)
+}
+
+fn is_small(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    tcx.is_mir_available(def_id) && tcx.optimized_mir(def_id).basic_blocks.len() <= SMALL
 }
 
 /// Returns whether a function is the replacement of `panic_fmt`. Its own attributes cannot request

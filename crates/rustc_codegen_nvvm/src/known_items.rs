@@ -100,6 +100,13 @@ const FILTERS: [&str; 2] = [
 /// The module of the adapters of iterators.
 const ADAPTERS: &str = "core::iter::adapters";
 
+/// The names of the functions of iterators that skip elements: the method of `Iterator`, and what it
+/// calls for zipped iterators.
+const SKIPS: [&str; 2] = ["nth", "super_nth"];
+
+/// The modules of the iterators of the standard library whose [`SKIPS`] are inlined.
+const ITERATORS: [&str; 2] = [ADAPTERS, "core::slice::iter"];
+
 /// The crate, the module and the name of the function that replaces [`REDUCE`].
 const REDUCTION: [&str; 3] = ["cuda_std", "reduction", "reduce"];
 
@@ -310,6 +317,22 @@ pub(crate) fn is_failure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
         && path(tcx, def_id).is_some_and(|path| FAILURES.contains(&path.as_str()))
 }
 
+/// Returns whether a function is the method of an iterator over slices, or of an adapter, that skips
+/// elements.
+pub(crate) fn is_skip(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
+    let is_named = || {
+        let name = tcx.opt_item_name(def_id);
+        name.is_some_and(|name| SKIPS.contains(&name.as_str()))
+    };
+    is_core_or_alloc(tcx, def_id.krate)
+        && tcx.def_kind(def_id) == DefKind::AssocFn
+        && is_named()
+        && {
+            let path = module_path(tcx, def_id);
+            ITERATORS.iter().any(|module| is_within(&path, module))
+        }
+}
+
 /// Returns whether an item is the one with this path.
 pub(crate) fn is(tcx: TyCtxt<'_>, def_id: DefId, known: &str) -> bool {
     path(tcx, def_id).is_some_and(|path| path == known)
@@ -402,7 +425,9 @@ mod tests {
                 check(path, DefKind::is_fn_like);
             }
             check(REDUCE, DefKind::is_fn_like);
-            check(ADAPTERS, |kind| kind == DefKind::Mod);
+            for module in ITERATORS {
+                check(module, |kind| kind == DefKind::Mod);
+            }
             for adapter in FILTERS {
                 check(adapter, |kind| kind == DefKind::Struct);
             }

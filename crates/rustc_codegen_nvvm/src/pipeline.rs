@@ -421,6 +421,7 @@ impl Compiler<'_> {
                     passes::use_conditions(&mut optimized);
                     passes::index_walks(&mut optimized);
                     passes::count_iterations(&mut optimized);
+                    passes::count_strides(&mut optimized);
                     passes::bound_counts(&mut optimized);
                     passes::unite_exits(&mut optimized);
                     passes::narrow_sums(&mut optimized);

@@ -92,10 +92,9 @@ end:
 ; CHECK-NEXT:   %4 = icmp ult i64 %next, %len
 ; CHECK-NEXT:   %5 = icmp ugt i64 %rest2, 255
 ; CHECK-NEXT:   %6 = and i1 %4, %5
-; CHECK-NEXT:   %7 = add i64 %place, 256
-; CHECK-NEXT:   %8 = sub i64 %len, %place
-; CHECK-NEXT:   %9 = icmp ugt i64 %8, 256
-; CHECK-NEXT:   br i1 %9, label %skips, label %end
+; CHECK-NEXT:   %7 = add nuw i64 %place, 256
+; CHECK-NEXT:   %8 = icmp ult i64 %7, %len
+; CHECK-NEXT:   br i1 %8, label %skips, label %end
 ; CHECK-NEXT: end:
 ; CHECK-NEXT:   %result = phi i64 [ 0, %start ], [ 0, %first ], [ %total2, %found ]
 ; CHECK-NEXT:   ret i64 %result
@@ -229,3 +228,139 @@ end:
 
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.umax.i64(i64, i64)
+
+; A branch has shown that the first element is before the end.
+define i64 @begins_in_front(ptr %a, i64 %len, i64 %lane) {
+start:
+  %some = icmp ugt i64 %len, %lane
+  br i1 %some, label %skips, label %end
+
+skips:
+  %place = phi i64 [ %lane, %start ], [ %max, %found ]
+  %left = phi i64 [ 0, %start ], [ %left2, %found ]
+  %total = phi i64 [ 0, %start ], [ %total2, %found ]
+  br label %skip
+
+skip:
+  %count = phi i64 [ %left, %skips ], [ %count2, %on ]
+  %at = phi i64 [ %place, %skips ], [ %next, %on ]
+  %next = add i64 %at, 1
+  %is = icmp eq i64 %count, 0
+  br i1 %is, label %found, label %on
+
+on:
+  %count2 = add i64 %count, -1
+  %more = icmp eq i64 %next, %len
+  br i1 %more, label %end, label %skip
+
+found:
+  %address = getelementptr inbounds i64, ptr %a, i64 %at
+  %x = load i64, ptr %address, align 8
+  %total2 = add i64 %total, %x
+  %rest = sub i64 %len, %next
+  %min = call i64 @llvm.umin.i64(i64 %rest, i64 31)
+  %left2 = sub i64 31, %min
+  %sum = add i64 %min, %next
+  %max = call i64 @llvm.umax.i64(i64 %next, i64 %sum)
+  %again = icmp ult i64 %max, %len
+  br i1 %again, label %skips, label %end
+
+end:
+  %result = phi i64 [ 0, %start ], [ %total, %on ], [ %total2, %found ]
+  ret i64 %result
+}
+; CHECK-LABEL: define i64 @begins_in_front(
+; CHECK:        %place = phi i64 [ %lane, %start ], [ %3, %found ]
+; CHECK:        %3 = add nuw i64 %place, 32
+; CHECK-NEXT:   %4 = icmp ult i64 %3, %len
+; CHECK-NEXT:   br i1 %4, label %skips, label %end
+
+; The first element may be behind the end.
+define i64 @begins_anywhere(ptr %a, i64 %len, i64 %lane) {
+start:
+  %some = icmp ugt i64 %len, 0
+  br i1 %some, label %skips, label %end
+
+skips:
+  %place = phi i64 [ %lane, %start ], [ %max, %found ]
+  %left = phi i64 [ 0, %start ], [ %left2, %found ]
+  %total = phi i64 [ 0, %start ], [ %total2, %found ]
+  br label %skip
+
+skip:
+  %count = phi i64 [ %left, %skips ], [ %count2, %on ]
+  %at = phi i64 [ %place, %skips ], [ %next, %on ]
+  %next = add i64 %at, 1
+  %is = icmp eq i64 %count, 0
+  br i1 %is, label %found, label %on
+
+on:
+  %count2 = add i64 %count, -1
+  %more = icmp eq i64 %next, %len
+  br i1 %more, label %end, label %skip
+
+found:
+  %address = getelementptr inbounds i64, ptr %a, i64 %at
+  %x = load i64, ptr %address, align 8
+  %total2 = add i64 %total, %x
+  %rest = sub i64 %len, %next
+  %min = call i64 @llvm.umin.i64(i64 %rest, i64 31)
+  %left2 = sub i64 31, %min
+  %sum = add i64 %min, %next
+  %max = call i64 @llvm.umax.i64(i64 %next, i64 %sum)
+  %again = icmp ult i64 %max, %len
+  br i1 %again, label %skips, label %end
+
+end:
+  %result = phi i64 [ 0, %start ], [ %total, %on ], [ %total2, %found ]
+  ret i64 %result
+}
+; CHECK-LABEL: define i64 @begins_anywhere(
+; CHECK:        %2 = and i1 %0, %1
+; CHECK-NEXT:   %3 = add i64 %next, 31
+; CHECK-NEXT:   br i1 %2, label %skips, label %end
+
+; The elements may have no size, so the index of the next one may wrap around.
+define i64 @reads_nothing(ptr %a, i64 %len, i64 %lane) {
+start:
+  %some = icmp ult i64 %lane, %len
+  br i1 %some, label %skips, label %end
+
+skips:
+  %place = phi i64 [ %lane, %start ], [ %max, %found ]
+  %left = phi i64 [ 0, %start ], [ %left2, %found ]
+  %total = phi i64 [ 0, %start ], [ %total2, %found ]
+  br label %skip
+
+skip:
+  %count = phi i64 [ %left, %skips ], [ %count2, %on ]
+  %at = phi i64 [ %place, %skips ], [ %next, %on ]
+  %next = add i64 %at, 1
+  %is = icmp eq i64 %count, 0
+  br i1 %is, label %found, label %on
+
+on:
+  %count2 = add i64 %count, -1
+  %more = icmp eq i64 %next, %len
+  br i1 %more, label %end, label %skip
+
+found:
+  %x = add i64 %at, 5
+  %total2 = add i64 %total, %x
+  %rest = sub i64 %len, %next
+  %min = call i64 @llvm.umin.i64(i64 %rest, i64 31)
+  %left2 = sub i64 31, %min
+  %sum = add i64 %min, %next
+  %max = call i64 @llvm.umax.i64(i64 %next, i64 %sum)
+  %again = icmp ult i64 %max, %len
+  br i1 %again, label %skips, label %end
+
+end:
+  %result = phi i64 [ 0, %start ], [ %total, %on ], [ %total2, %found ]
+  ret i64 %result
+}
+; CHECK-LABEL: define i64 @reads_nothing(
+; CHECK:        %3 = add i64 %place, 32
+; CHECK-NEXT:   %4 = sub i64 %len, %place
+; CHECK-NEXT:   %5 = icmp ugt i64 %4, 32
+; CHECK-NEXT:   br i1 %5, label %skips, label %end

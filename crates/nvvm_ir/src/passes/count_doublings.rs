@@ -168,7 +168,7 @@ impl Counted {
     fn count(&self, module: &mut Module) {
         let int = module.types.int(32);
         let count = module.const_int(int, self.iterations.into());
-        let next = add_counter(module, int, self.header, self.latch, &self.before);
+        let next = add_counter(module, int, 1, self.header, self.latch, &self.before);
         let pred = match self.continues {
             true => IntPred::Ne,
             false => IntPred::Eq,

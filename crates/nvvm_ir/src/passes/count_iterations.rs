@@ -120,8 +120,9 @@ impl Latch {
             Count::Value(count) => count,
             Count::Number(count) => module.const_int(int, count.into()),
         };
-        let next = counter
-            .unwrap_or_else(|| add_counter(module, int, self.header, self.block, &[self.before]));
+        let next = counter.unwrap_or_else(|| {
+            add_counter(module, int, 1, self.header, self.block, &[self.before])
+        });
         end_by(module, self.block, self.pred, next, count);
     }
 
@@ -156,16 +157,17 @@ impl Latch {
     }
 }
 
-/// Adds a counter of the iterations of a loop. Returns the number so far, with this one. `before` are
-/// the blocks before the loop.
+/// Adds a counter to a loop, which begins with 0 and grows by `step` in each iteration. Returns the
+/// number for the next iteration. `before` are the blocks before the loop.
 pub(super) fn add_counter(
     module: &mut Module,
     ty: Type,
+    step: u64,
     header: Block,
     latch: Block,
     before: &[Block],
 ) -> Value {
-    let (zero, one) = (module.const_int(ty, 0), module.const_int(ty, 1));
+    let (zero, step) = (module.const_int(ty, 0), module.const_int(ty, step.into()));
     let counter = module.push_inst(header, ty, InstKind::Phi(Vec::new()), None);
     module.block_mut(header).insts.rotate_right(1);
     let flags = Flags {
@@ -176,7 +178,7 @@ pub(super) fn add_counter(
     let sum = InstKind::Bin {
         op: BinOp::Add,
         lhs: counter,
-        rhs: one,
+        rhs: step,
         flags,
     };
     let next = module.insert_at_end(latch, ty, sum);

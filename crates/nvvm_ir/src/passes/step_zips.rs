@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::count_iterations::{element, end_by};
 use super::prune::prune;
 use super::subtract_steps::is_zero;
 use super::unroll_array_loops::number;
@@ -43,7 +44,7 @@ pub fn step_zips(module: &mut Module) {
         end_counts(module, func);
         prune(module, func);
         for step in &steps {
-            step.continue_from_element(module, &steps);
+            step.continue_from_element(module, func, &steps);
         }
     }
 }
@@ -266,13 +267,20 @@ impl Sum {
     /// Matches the index behind skipped elements of slices with a length. Returns the number of skipped
     /// elements and the number of those to skip, too.
     fn of(module: &Module, max: Value, len: Value) -> Option<(Sum, Value, Value)> {
-        (arguments(module, max, Intrinsic::UMax)?.into_iter()).find_map(|(start, sum)| {
-            let (a, b) = binary(module, sum, BinOp::Add)?;
-            let min = match start {
-                _ if start == a => b,
-                _ if start == b => a,
-                _ => return None,
-            };
+        let sums = match arguments(module, max, Intrinsic::UMax) {
+            Some(pairs) => pairs.map(|(start, sum)| (Some(start), sum)).to_vec(),
+            // The sum that does not wrap around is the maximum.
+            None if adds_without_wrap(module, max) => vec![(None, max)],
+            None => return None,
+        };
+        let summands = sums.into_iter().flat_map(|(start, sum)| {
+            let (a, b) = binary(module, sum, BinOp::Add).unzip();
+            let pairs = a.zip(b).into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
+            pairs
+                .filter(move |&(from, _)| start.is_none_or(|start| start == from))
+                .map(move |(from, min)| (from, sum, min))
+        });
+        summands.into_iter().find_map(|(start, sum, min)| {
             let pairs = arguments(module, min, Intrinsic::UMin)?;
             pairs.into_iter().find_map(|(rest, count)| {
                 (binary(module, rest, BinOp::Sub)? == (len, start)).then_some(())?;
@@ -289,45 +297,93 @@ impl Sum {
     }
 }
 
-/// Replaces phis whose values are all the same constant, and differences of equal numbers.
+fn adds_without_wrap(module: &Module, sum: Value) -> bool {
+    let flags = match kind(module, sum) {
+        Some(InstKind::Bin {
+            op: BinOp::Add,
+            flags,
+            ..
+        }) => flags,
+        _ => return false,
+    };
+    flags.nuw
+}
+
+/// Replaces phis whose values are all the same constant, differences of equal numbers, and sums and
+/// comparisons with 0.
 fn fold_equal(module: &mut Module, func: Func) {
     loop {
         let mut folded = None;
         let blocks = module.func(func).blocks.iter();
         for inst in blocks.flat_map(|&block| module.block(block).insts.iter().copied()) {
-            let constant = match kind(module, inst) {
+            let value = match kind(module, inst) {
                 Some(InstKind::Phi(incoming)) => {
                     let first = incoming.first().map(|&(value, _)| value);
                     let is_same = incoming.iter().all(|&(value, _)| Some(value) == first);
                     first.filter(|&value| is_same && number(module, value).is_some())
                 }
                 Some(&InstKind::Bin {
+                    op: BinOp::Add,
+                    lhs,
+                    rhs,
+                    ..
+                }) if is_zero(module, lhs) => Some(rhs),
+                Some(
+                    &InstKind::ICmp {
+                        pred: IntPred::Ugt,
+                        lhs: zero,
+                        ..
+                    }
+                    | &InstKind::ICmp {
+                        pred: IntPred::Ult,
+                        rhs: zero,
+                        ..
+                    },
+                ) if is_zero(module, zero) => {
+                    folded = Some((inst, None));
+                    break;
+                }
+                Some(&InstKind::Bin {
                     op: BinOp::Sub | BinOp::Xor,
                     lhs,
                     rhs,
                     ..
-                }) if lhs == rhs && module.types.int_bits(module.ty(inst)).is_some() => {
+                }) if is_equal(module, lhs, rhs)
+                    && module.types.int_bits(module.ty(inst)).is_some() =>
+                {
                     folded = Some((inst, None));
                     break;
                 }
                 _ => None,
             };
-            if constant.is_some() {
-                folded = Some((inst, constant));
+            if value.is_some() {
+                folded = Some((inst, value));
                 break;
             }
         }
-        let Some((inst, constant)) = folded else {
+        let Some((inst, value)) = folded else {
             return;
         };
-        let constant = constant.unwrap_or_else(|| module.const_int(module.ty(inst), 0));
+        let value = value.unwrap_or_else(|| module.const_int(module.ty(inst), 0));
         let users = users(module, func);
         let of_inst = users.get(&inst).cloned().unwrap_or_default();
-        replace(module, &of_inst, (inst, constant), |_, _, _| true);
+        replace(module, &of_inst, (inst, value), |_, _, _| true);
         if let Some(block) = module.inst(inst).map(|data| data.block) {
             module.block_mut(block).insts.retain(|&each| each != inst);
         }
     }
+}
+
+/// Returns whether two values are the same, or phis of the same values.
+fn is_equal(module: &Module, a: Value, b: Value) -> bool {
+    let incoming = |value: Value| match module.inst(value) {
+        Some(data) => match &data.kind {
+            InstKind::Phi(incoming) => Some((data.block, incoming)),
+            _ => None,
+        },
+        None => None,
+    };
+    a == b || incoming(a).is_some() && incoming(a) == incoming(b)
 }
 
 /// Decides branches on a number that is 0 whenever the block of the branch is entered: from outside, and
@@ -390,13 +446,14 @@ fn end_counts(module: &mut Module, func: Func) {
 impl Step {
     /// Compares with the index of the element before, if this step begins behind an element of the same
     /// slices.
-    fn continue_from_element(&self, module: &mut Module, steps: &[Step]) {
+    fn continue_from_element(&self, module: &mut Module, func: Func, steps: &[Step]) {
         let Some((mut element, one)) = binary(module, self.start, BinOp::Add) else {
             return;
         };
         if number(module, one) != Some(1) {
             return;
         }
+        let accessed = element;
         let mut seen = HashSet::new();
         let incoming = loop {
             let Some(InstKind::Phi(incoming)) = kind(module, element) else {
@@ -413,15 +470,14 @@ impl Step {
                 _ => break incoming.clone(),
             }
         };
-        let block = module.inst(element).map(|data| data.block);
+        let Some(block) = module.inst(element).map(|data| data.block) else {
+            return;
+        };
         let is_element = |&(value, from): &(Value, Block)| {
             let mut steps = steps.iter();
             steps.any(|step| {
-                step.next == value
-                    && step.from == from
-                    && Some(step.to) == block
-                    && step.len == self.len
-            })
+                step.next == value && step.from == from && step.to == block && step.len == self.len
+            }) || is_less_on_edge(module, value, self.len, (from, block))
         };
         let end = module.terminator(self.from);
         let Some(&InstKind::CondBr {
@@ -430,7 +486,8 @@ impl Step {
         else {
             return;
         };
-        if !incoming.iter().all(is_element) {
+        let is_step = |&(value, _): &(Value, Block)| steps.iter().any(|it| it.next == value);
+        if !incoming.iter().all(is_element) || !incoming.iter().any(is_step) {
             return;
         }
         let bits = module.types.int_bits(module.ty(self.count));
@@ -446,6 +503,21 @@ impl Step {
                     rhs,
                     flags: Flags::default(),
                 };
+                if selects_access(module, func, accessed, self.from) {
+                    if let Some(data) = module.inst_mut(self.next) {
+                        data.kind = InstKind::Bin {
+                            op: BinOp::Add,
+                            lhs: element,
+                            rhs: step,
+                            flags: Flags {
+                                nuw: true,
+                                ..Flags::default()
+                            },
+                        };
+                    }
+                    end_by(module, self.from, IntPred::Ult, self.next, self.len);
+                    return;
+                }
                 // The element is before the end, so the difference is at least 1.
                 let rest = bin(BinOp::Sub, self.len, element);
                 let rest = module.insert_at_end(self.from, ty, rest);
@@ -464,4 +536,55 @@ impl Step {
         };
         branch_if(module, self.from, cond, then, otherwise);
     }
+}
+
+/// Returns whether a number is less than another one whenever execution goes from a block to another
+/// one.
+fn is_less_on_edge(module: &Module, less: Value, more: Value, (from, to): (Block, Block)) -> bool {
+    let end = module.terminator(from).and_then(|end| kind(module, end));
+    let Some(&InstKind::CondBr {
+        cond,
+        then,
+        otherwise,
+    }) = end
+    else {
+        return false;
+    };
+    let Some(&InstKind::ICmp { pred, lhs, rhs }) = kind(module, cond) else {
+        return false;
+    };
+    let (small, great, target) = match pred {
+        IntPred::Ult => (lhs, rhs, then),
+        IntPred::Ugt => (rhs, lhs, then),
+        IntPred::Uge => (lhs, rhs, otherwise),
+        IntPred::Ule => (rhs, lhs, otherwise),
+        _ => return false,
+    };
+    then != otherwise && target == to && (small, great) == (less, more)
+}
+
+/// Returns whether an access whose address is that of the element with an index always happens before a
+/// block. The index is less than 2^63 then, because the element has a size.
+fn selects_access(module: &Module, func: Func, index: Value, before: Block) -> bool {
+    let blocks = &module.func(func).blocks;
+    let place: HashMap<Block, usize> = blocks.iter().copied().zip(0..).collect();
+    let flow = Flow::new(module, func, |block| place[&block]);
+    let users = users(module, func);
+    let users_of = |value: Value| users.get(&value).into_iter().flatten().copied();
+    let is_access = |address: Value| {
+        users_of(address).any(|user| {
+            let Some(data) = module.inst(user) else {
+                return false;
+            };
+            let accesses = match data.kind {
+                InstKind::Load { ptr, .. } | InstKind::Store { ptr, .. } => ptr == address,
+                _ => false,
+            };
+            accesses && flow.dominates(place[&data.block], place[&before])
+        })
+    };
+    users_of(index).any(|user| {
+        element(module, user).is_some_and(|(_, size, selected)| size > 0 && selected == index)
+            && is_access(user)
+    })
 }

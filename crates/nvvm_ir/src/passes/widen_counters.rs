@@ -70,15 +70,15 @@ pub fn widen_counters(module: &mut Module) {
 }
 
 /// The ends of a loop that only its latch leaves, apart from panics.
-struct Ends {
-    header: Block,
-    latch: Block,
+pub(super) struct Ends {
+    pub header: Block,
+    pub latch: Block,
     /// The only block before the loop.
-    before: Block,
+    pub before: Block,
 }
 
 impl Ends {
-    fn of(
+    pub fn of(
         module: &Module,
         blocks: &[Block],
         index: &HashMap<Block, usize>,
@@ -355,7 +355,7 @@ fn extended(module: &mut Module, block: Block, value: Value, extend: CastOp) -> 
 }
 
 /// Replaces uses of values.
-fn replace(module: &mut Module, blocks: &[Block], replaced: &HashMap<Value, Value>) {
+pub(super) fn replace(module: &mut Module, blocks: &[Block], replaced: &HashMap<Value, Value>) {
     for &block in blocks {
         for inst in module.block(block).insts.clone() {
             if let Some(data) = module.inst_mut(inst) {

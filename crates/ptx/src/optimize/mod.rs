@@ -72,6 +72,7 @@ mod threading;
 mod to_panics;
 mod transfers;
 mod unchanged;
+mod uninitialized;
 mod unroll;
 mod vectors;
 mod version;
@@ -507,6 +508,7 @@ fn optimize_function<'a>(
         // Copies of loops have other registers.
         special.add_ranges(tables.ranges(&graph));
         graph.remove_unreachable();
+        changed += uninitialized::initialize(&mut graph, &special);
         let mut region = None;
         changed += 1 + clamps::saturate(&mut graph, names, &special, &mut region);
         implied::remove(&mut graph, &special, &mut region);

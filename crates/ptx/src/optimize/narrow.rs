@@ -954,6 +954,8 @@ enum Part<'a> {
     Rounded(&'a str, u32),
     /// The register without the remainder.
     Multiple(&'a str, u32),
+    /// The minimum of the register and a number.
+    Limited(&'a str, i64),
     Opposite(&'a str),
     /// The register with all bits inverted, `-1 - register`.
     Complement(&'a str),
@@ -968,6 +970,7 @@ impl<'a> Part<'a> {
             | Part::Excess(of, _)
             | Part::Rounded(of, _)
             | Part::Multiple(of, _)
+            | Part::Limited(of, _)
             | Part::Opposite(of)
             | Part::Complement(of) => of,
         }
@@ -1106,6 +1109,10 @@ impl<'a> Facts<'a> {
                 };
                 (same == *of || has_remainder).then_some(Part::Multiple(of, by))
             }
+            ("min", ["u64"], [_, Operand::Name(of), Operand::Integer(most)]) => {
+                let most = i64::try_from(most.bits).ok()?;
+                Some(Part::Limited(of, most))
+            }
             ("neg", ["s64"], [_, Operand::Name(of)]) => Some(Part::Opposite(of)),
             ("not", ["b64"], [_, Operand::Name(of)]) => Some(Part::Complement(of)),
             ("add", ["u64" | "s64"], [_, Operand::Name(a), Operand::Name(b)]) => {
@@ -1155,6 +1162,7 @@ impl<'a> Facts<'a> {
         match part {
             Part::Rounded(_, by) if low >= 0 => Some((round(low, by), round(high, by))),
             Part::Multiple(_, by) if low >= 0 => Some((low & (-1 << by), high & (-1 << by))),
+            Part::Limited(_, most) if low >= 0 => Some((low.min(most), high.min(most))),
             Part::Opposite(_) => Some((high.checked_neg()?, low.checked_neg()?)),
             Part::Complement(_) => Some((!high, !low)),
             _ => None,
@@ -1596,6 +1604,9 @@ impl<'a> Facts<'a> {
             }
             ("sub", [ty]) => {
                 let (a, b) = (operand(1)?, operand(2)?);
+                if let Some(range) = self.rest(&it.operands[1], &it.operands[2]) {
+                    return Some(range);
+                }
                 let mut difference = (a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?);
                 if a.0 >= 0 && b.0 >= 0 && self.is_at_most(&it.operands[2], &it.operands[1]) {
                     difference.0 = difference.0.max(0);
@@ -1818,10 +1829,15 @@ impl<'a> Facts<'a> {
         };
         let [a, b] = [a, b].map(|name| self.original(name));
         let is_part = match self.parts.get(a) {
-            Some(&(Part::Quotient(of, _) | Part::Remainder(of, _))) => self.original(of) == b,
+            Some(&(Part::Quotient(of, _) | Part::Remainder(of, _) | Part::Limited(of, _))) => {
+                self.original(of) == b
+            }
             _ => false,
         };
-        is_part || self.ordered.contains_key(&(a, b))
+        let minimum = self.minima.get(a);
+        let is_minimum =
+            minimum.is_some_and(|of| of.iter().any(|operand| self.original(operand) == b));
+        is_part || is_minimum || self.ordered.contains_key(&(a, b))
     }
 
     /// Returns the range of `low + (high - low) / 2^n`, where `n` is not 0 and `low` at most `high`.
@@ -1841,6 +1857,21 @@ impl<'a> Facts<'a> {
             self.original(subtracted) == self.original(name) && self.is_at_most(low, &high);
         let less = i64::from(self.is_below(low, &high));
         is_ordered.then_some((from.0, to.1 - less))
+    }
+
+    /// Returns the range of `total - min(total, number)`: the elements after a chunk.
+    fn rest(&self, total: &Operand<'a>, chunk: &Operand<'a>) -> Option<Range> {
+        let (Operand::Name(name), Operand::Name(chunk)) = (total, chunk) else {
+            return None;
+        };
+        let Some(&Part::Limited(of, most)) = self.parts.get(self.original(chunk)) else {
+            return None;
+        };
+        let (low @ 0.., high) = self.range(total)? else {
+            return None;
+        };
+        let is_same = self.original(of) == self.original(name);
+        is_same.then_some(((low - most).max(0), (high - most).max(0)))
     }
 
     /// Returns whether an operand is greater than the number of which the other one is the complement.

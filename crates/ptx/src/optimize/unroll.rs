@@ -339,7 +339,7 @@ fn demand_from_start<'a>(
         _ => return None,
     }
     let first = first_value(ahead, cold, counter.register)?;
-    let start = start_of(ahead.graph, cold, first, element, pointer)?;
+    let start = start_of_result(ahead.graph, cold, first, element, pointer)?;
     // The register has the value from which the address was computed.
     if let Some((Operand::Name(name), _)) = start {
         only_definition(ahead.graph, cold, name)?;
@@ -367,32 +367,32 @@ fn elements_of<'a>(
     (end <= slice.element).then_some((pointer, length, slice.element))
 }
 
-/// Returns the register whose value a counter has before the loop, if it is the same one on all ways.
-fn first_value<'a>(ahead: &Ahead<'_, 'a>, cold: &[bool], counter: &'a str) -> Option<&'a str> {
-    let mut found = Vec::new();
-    for (id, block) in ahead.graph.blocks.iter().enumerate() {
-        if cold[id] || ahead.each.contains(id) {
-            continue;
+/// Returns the instruction that computes the value that a counter has whenever the loop is entered.
+fn first_value<'g, 'a>(
+    ahead: &'g Ahead<'_, 'a>,
+    cold: &[bool],
+    counter: &str,
+) -> Option<&'g Instruction<'a>> {
+    let (graph, each) = (&*ahead.graph, ahead.each);
+    let is_outside = |id: &Id| !cold[*id] && !each.contains(*id);
+    let outside = (0..graph.blocks.len()).filter(is_outside);
+    let (writer, first) = definition_in(graph, outside, counter)?;
+    // In an outer loop, the counter may continue where it has ended.
+    let mut seen = HashSet::from_iter([writer]);
+    let mut pending: Vec<Id> = graph.order.first().copied().into_iter().collect();
+    for &id in &each.blocks {
+        let targets = graph.blocks[id].end.targets().into_iter();
+        pending.extend(targets.filter(is_outside));
+    }
+    while let Some(id) = pending.pop() {
+        if id == each.header {
+            return None;
         }
-        for statement in &block.body {
-            let mut writes = false;
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| writes |= name == counter);
-            });
-            match statement {
-                _ if !writes => {}
-                Statement::Instruction(it) => match (it.opcode, it.guard, &it.operands[..]) {
-                    ("mov", None, &[_, Operand::Name(from)]) => found.push(from),
-                    _ => return None,
-                },
-                _ => return None,
-            }
+        if seen.insert(id) {
+            pending.extend(graph.blocks[id].end.targets());
         }
     }
-    match found[..] {
-        [first] => Some(first),
-        _ => None,
-    }
+    Some(first)
 }
 
 /// Returns the slice parameter that an address is derived from, and the names of the parameters with
@@ -486,6 +486,17 @@ fn start_of<'a>(
     pointer: &'a str,
 ) -> Option<Option<(Operand<'a>, u32)>> {
     let it = only_definition(graph, cold, register)?;
+    start_of_result(graph, cold, it, element, pointer)
+}
+
+/// The same as [`start_of`] for the register that an instruction writes.
+fn start_of_result<'a>(
+    graph: &Graph<'a>,
+    cold: &[bool],
+    it: &Instruction<'a>,
+    element: u64,
+    pointer: &'a str,
+) -> Option<Option<(Operand<'a>, u32)>> {
     match (it.opcode, &it.modifiers[..], &it.operands[1..]) {
         ("ld", ["param", _], [Operand::Address(Base::Name(name), 0)]) => {
             (*name == pointer).then_some(None)
@@ -521,23 +532,30 @@ fn only_definition<'g, 'a>(
     cold: &[bool],
     register: &str,
 ) -> Option<&'g Instruction<'a>> {
+    let hot = (0..graph.blocks.len()).filter(|&id| !cold[id]);
+    definition_in(graph, hot, register).map(|(_, it)| it)
+}
+
+/// Returns the instruction in blocks that writes a register, if it is the only one there and always
+/// runs with its block, which is returned, too.
+fn definition_in<'g, 'a>(
+    graph: &'g Graph<'a>,
+    blocks: impl Iterator<Item = Id>,
+    register: &str,
+) -> Option<(Id, &'g Instruction<'a>)> {
     let mut found = None;
-    for (id, block) in graph.blocks.iter().enumerate() {
-        if cold[id] {
-            continue;
-        }
-        for statement in &block.body {
-            let mut writes = 0;
-            instructions(statement, &mut |it| {
-                results(it, &mut |name| writes += usize::from(name == register));
-            });
-            match statement {
-                _ if writes == 0 => {}
-                Statement::Instruction(it) if found.is_none() && it.guard.is_none() => {
-                    found = Some(it);
-                }
-                _ => return None,
+    let statements = blocks.flat_map(|id| graph.blocks[id].body.iter().map(move |it| (id, it)));
+    for (id, statement) in statements {
+        let mut writes = 0;
+        instructions(statement, &mut |it| {
+            results(it, &mut |name| writes += usize::from(name == register));
+        });
+        match statement {
+            _ if writes == 0 => {}
+            Statement::Instruction(it) if found.is_none() && it.guard.is_none() => {
+                found = Some((id, it));
             }
+            _ => return None,
         }
     }
     found

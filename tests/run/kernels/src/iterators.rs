@@ -227,6 +227,65 @@ cases! {
         strided!(u8 u16 u32 u64 usize);
     }
 
+    // Every eighth, thirty-second … element, with checks: the compiler counts the iterations, and runs
+    // four of them at once.
+    fn iterator_strided_slices(i, record) {
+        let table: [i32; 64] = core::array::from_fn(|k| k as i32 * 7 % 61);
+        let many: [u8; 200] = core::array::from_fn(|k| (k * 13 % 64) as u8);
+        for length in [0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 129, 199, 200 - i as usize % 7] {
+            let part = &many[..length];
+            let wide: [u64; 40] = core::array::from_fn(|k| u64::from(many[k] % 32));
+            let wide = &wide[..length.min(40)];
+            for first in [0, 1, 3, 8, 31, i as usize % 40] {
+                let (mut sum, mut other, mut zipped, mut counted) = (0, 0i32, 0, 0);
+                for &x in part.iter().skip(first).step_by(8) {
+                    sum += table[x as usize];
+                }
+                for &x in wide.iter().skip(first).step_by(4) {
+                    other = other.wrapping_mul(3) + table[x as usize];
+                }
+                for (&x, &y) in part.iter().zip(&many[1..]).skip(first).step_by(32) {
+                    zipped += table[x as usize] * i32::from(y);
+                }
+                for (k, &x) in part.iter().enumerate().skip(first).step_by(16) {
+                    counted += table[x as usize] * k as i32;
+                }
+                let pairs = part.iter().zip(wide).skip(first).step_by(8);
+                let mapped: i32 = pairs.map(|(&x, &y)| table[x as usize] ^ y as i32).sum();
+                let units = [(); 100];
+                let nothing = units.iter().zip(&units[..length.min(100)]).skip(first).step_by(8);
+                record.put((sum, other, zipped, counted, mapped, nothing.count()));
+                if first < length {
+                    let behind = part[first..].iter().step_by(64).map(|&x| table[x as usize]);
+                    record.put(behind.max());
+                }
+            }
+        }
+    }
+
+    // The best index so far has no value before the loop.
+    fn iterator_best(i, record) {
+        let n = numbers(i);
+        let at = n.iter().enumerate().max_by_key(|&(_, x)| x % 10).map(|(k, _)| k);
+        let least = n.iter().enumerate().filter(|&(_, x)| *x > 90 - i as i32).min_by_key(|&(_, x)| *x);
+        record.put((at, least.map(|(k, x)| (k, *x))));
+        let mut last = None;
+        for (k, x) in n.iter().enumerate() {
+            if *x % 4 == 1 {
+                last = Some(k * 3);
+            }
+        }
+        record.put((last, last.map(|k| n.get(k).copied())));
+        // What is left behind chunks.
+        let (mut rest, mut sums) = (&n[..], 0i32);
+        while !rest.is_empty() {
+            let (chunk, behind) = rest.split_at(rest.len().min(3 + i as usize % 4));
+            sums = sums.wrapping_mul(5) + chunk[chunk.len() - 1];
+            rest = behind;
+        }
+        record.put(sums);
+    }
+
     fn iterator_take(i, record) {
         let n = &numbers(i)[..i as usize % 17];
         let marked = |limited: &mut dyn Iterator<Item = (usize, &i32)>| {
