@@ -4,10 +4,10 @@
 //! `max_by_key`, is an undefined value: no instruction writes its register before the loop. With a
 //! value of 0, `narrow` finds a range of the register, and the loop computes it in 32 bits.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::flow::{Graph, Id};
-use super::instructions::{has_result, instructions, results};
+use super::instructions::{has_result, instructions, results, sources};
 use super::liveness::Liveness;
 use super::loops;
 use super::specialize::Special;
@@ -19,14 +19,18 @@ use crate::{Operand, Statement, Type};
 /// Writes 0 to such registers of the copy before the loop. Returns the number of registers.
 pub(super) fn initialize<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> usize {
     let cold = graph.cold();
-    let (_, back) = loops::back_edges(graph, &cold);
+    let (flow, back) = loops::back_edges(graph, &cold);
     let blocks = special.blocks(graph);
     let inside: HashSet<Id> = blocks.iter().copied().collect();
-    let headers: BTreeSet<Id> = (back.iter())
-        .map(|&(_, header)| header)
-        .filter(|header| inside.contains(header))
-        .collect();
-    if headers.is_empty() {
+    let mut bodies: BTreeMap<Id, BTreeSet<Id>> = BTreeMap::new();
+    for (latch, header) in back {
+        if inside.contains(&header) {
+            let body = bodies.entry(header).or_default();
+            body.insert(header);
+            loops::add_body(&flow, latch, body);
+        }
+    }
+    if bodies.is_empty() {
         return 0;
     }
     let mut writers: HashMap<&'a str, Vec<Id>> = HashMap::default();
@@ -59,9 +63,14 @@ pub(super) fn initialize<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> us
     let predecessors = graph.predecessors();
     let mut count = 0;
     for (register, ids) in registers {
-        let written = reachable(graph, ids);
+        let written = reachable(graph, ids.clone());
         let mut before: BTreeSet<Id> = BTreeSet::new();
-        for &header in headers.iter().filter(|&&id| live.contains(id, register)) {
+        for (&header, body) in &bodies {
+            // A value that only code behind the loop reads would occupy a register in the loop.
+            let is_written = ids.iter().any(|id| body.contains(id));
+            if !is_written || !live.contains(header, register) || !reads(graph, body, register) {
+                continue;
+            }
             let from = predecessors[header].iter().copied();
             before.extend(from.filter(|id| inside.contains(id) && !written.contains(id)));
         }
@@ -72,6 +81,15 @@ pub(super) fn initialize<'a>(graph: &mut Graph<'a>, special: &Special<'a>) -> us
         }
     }
     count
+}
+
+/// Returns whether an instruction of blocks reads a register.
+fn reads(graph: &Graph<'_>, blocks: &BTreeSet<Id>, register: &str) -> bool {
+    let mut found = false;
+    graph.visit(blocks.iter().copied(), &mut |it| {
+        sources(it, &mut |name| found |= name == register);
+    });
+    found
 }
 
 /// Returns blocks and those that execution may reach from them.
