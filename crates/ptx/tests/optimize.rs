@@ -4280,6 +4280,55 @@ fn indices_that_a_loop_selects_have_32_bits() {
     assert!(text.contains("selp.b64"), "{text}");
 }
 
+#[test]
+fn indices_without_a_value_before_the_loop_have_32_bits() {
+    let copy = |element: &str| {
+        let element = format!("{NEIGHBORS} {element}");
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        specialized(&text).1
+    };
+    let none = replaced(SMALLEST, "mov.u64 %q5, 0;", "");
+    let text = copy(&none);
+    assert!(
+        text.contains("selp.b32") && !text.contains("selp.b64"),
+        "{text}"
+    );
+    // Another instruction writes the register before the loop, on some ways.
+    let text = copy(&replaced(
+        &none,
+        "mov.u32 %s1, -1;",
+        "mov.u32 %s1, -1; setp.gt.u64 %k4, %n, 7; @%k4 mov.u64 %q5, %q8;",
+    ));
+    assert!(text.contains("selp.b64"), "{text}");
+    // Only code behind the loop reads the value.
+    let behind = replaced(
+        &none,
+        "selp.b64 %q5, %q4, %q5, %k2;",
+        "@!%k2 bra $keep; mov.u64 %q5, %q4; $keep:",
+    );
+    let text = copy(&behind);
+    assert!(!text.contains("mov.b64 %q5, 0;"), "{text}");
+}
+
+#[test]
+fn what_is_left_behind_chunks_has_32_bits() {
+    let copy = |less: &str| {
+        let element = replaced(SMALLEST, "add.s64 %q3, %q3, -2;", less);
+        let element = format!("{NEIGHBORS} {element}");
+        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+        specialized(&text).1
+    };
+    let text = copy("min.u64 %q10, %q3, 2; sub.s64 %q3, %q3, %q10;");
+    assert!(!text.contains("setp.ne.s64"), "{text}");
+    let text = copy("min.u64 %q10, %q3, %q2; sub.s64 %q3, %q3, %q10;");
+    assert!(!text.contains("setp.ne.s64"), "{text}");
+    // Of another number, and more than the chunk.
+    let text = copy("min.u64 %q10, %q2, 2; sub.s64 %q3, %q3, %q10;");
+    assert!(text.contains("setp.ne.s64"), "{text}");
+    let text = copy("min.u64 %q10, %q3, 2; mul.lo.s64 %q10, %q10, 2; sub.s64 %q3, %q3, %q10;");
+    assert!(text.contains("setp.ne.s64"), "{text}");
+}
+
 /// A loop over the first slice without checks, with a reciprocal of each sum.
 fn reciprocals(element: &str) -> String {
     format!(
