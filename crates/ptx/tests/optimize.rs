@@ -4254,25 +4254,27 @@ const SMALLEST: &str = "
     st.global.u64 [%rd3+8], %q9;
     ";
 
+/// Returns the copy of a kernel whose grid-stride loop also runs the instructions.
+fn copy_with(element: &str) -> String {
+    let element = format!("{NEIGHBORS} {element}");
+    let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
+    specialized(&text).1
+}
+
 #[test]
 fn indices_that_a_loop_selects_have_32_bits() {
-    let copy = |element: &str| {
-        let element = format!("{NEIGHBORS} {element}");
-        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
-        specialized(&text).1
-    };
-    let text = copy(SMALLEST);
+    let text = copy_with(SMALLEST);
     assert!(!text.contains("setp.ne.s64"), "{text}");
     assert!(
         text.contains("selp.b32") && !text.contains("selp.b64"),
         "{text}"
     );
     // With one element, the counter wraps around.
-    let text = copy(&replaced(SMALLEST, "@%k1 bra $done;", ""));
+    let text = copy_with(&replaced(SMALLEST, "@%k1 bra $done;", ""));
     assert!(text.contains("setp.ne.s64"), "{text}");
     assert!(text.contains("selp.b64"), "{text}");
     // The index may be anything.
-    let text = copy(&replaced(
+    let text = copy_with(&replaced(
         SMALLEST,
         "add.s64 %q9, %q4, 2;",
         "shl.b64 %q5, %q5, 1; add.s64 %q9, %q4, 2;",
@@ -4282,19 +4284,14 @@ fn indices_that_a_loop_selects_have_32_bits() {
 
 #[test]
 fn indices_without_a_value_before_the_loop_have_32_bits() {
-    let copy = |element: &str| {
-        let element = format!("{NEIGHBORS} {element}");
-        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
-        specialized(&text).1
-    };
     let none = replaced(SMALLEST, "mov.u64 %q5, 0;", "");
-    let text = copy(&none);
+    let text = copy_with(&none);
     assert!(
         text.contains("selp.b32") && !text.contains("selp.b64"),
         "{text}"
     );
     // Another instruction writes the register before the loop, on some ways.
-    let text = copy(&replaced(
+    let text = copy_with(&replaced(
         &none,
         "mov.u32 %s1, -1;",
         "mov.u32 %s1, -1; setp.gt.u64 %k4, %n, 7; @%k4 mov.u64 %q5, %q8;",
@@ -4306,7 +4303,7 @@ fn indices_without_a_value_before_the_loop_have_32_bits() {
         "selp.b64 %q5, %q4, %q5, %k2;",
         "@!%k2 bra $keep; mov.u64 %q5, %q4; $keep:",
     );
-    let text = copy(&behind);
+    let text = copy_with(&behind);
     let is_zero = |line: &str| line.contains("mov.b64") && line.ends_with(", 0;");
     assert_eq!(
         text.lines().filter(|line| is_zero(line)).count(),
@@ -4317,12 +4314,7 @@ fn indices_without_a_value_before_the_loop_have_32_bits() {
 
 #[test]
 fn what_is_left_behind_chunks_has_32_bits() {
-    let copy = |less: &str| {
-        let element = replaced(SMALLEST, "add.s64 %q3, %q3, -2;", less);
-        let element = format!("{NEIGHBORS} {element}");
-        let text = optimized(&(grid_stride(&element) + &panics_of_neighbors()));
-        specialized(&text).1
-    };
+    let copy = |less: &str| copy_with(&replaced(SMALLEST, "add.s64 %q3, %q3, -2;", less));
     let text = copy("min.u64 %q10, %q3, 2; sub.s64 %q3, %q3, %q10;");
     assert!(!text.contains("setp.ne.s64"), "{text}");
     let text = copy("min.u64 %q10, %q3, %q2; sub.s64 %q3, %q3, %q10;");

@@ -88,9 +88,7 @@ pub(crate) fn set_attributes<'tcx>(
 /// is small.
 ///
 /// A variable that a closure borrows stays in memory unless the closure is inlined. Closures of
-/// `core` and `alloc`, mainly in sorts, have too many call sites. For the same reason, the methods of
-/// iterators that skip elements are inlined: `Skip::nth` has an unlikely call, which LLVM does not
-/// inline, and then all of the iterator stays in memory.
+/// `core` and `alloc`, mainly in sorts, have too many call sites.
 fn is_own_closure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     tcx.is_closure_like(def_id) && !known_items::is_core_or_alloc(tcx, def_id.krate)
 }

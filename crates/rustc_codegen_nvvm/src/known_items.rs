@@ -319,6 +319,9 @@ pub(crate) fn is_failure(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
 
 /// Returns whether a function is the method of an iterator over slices, or of an adapter, that skips
 /// elements.
+///
+/// `Skip::nth` has an unlikely call of one, which LLVM does not inline unless it must, and then all of
+/// the iterator stays in memory.
 pub(crate) fn is_skip(tcx: TyCtxt<'_>, def_id: DefId) -> bool {
     let is_named = || {
         let name = tcx.opt_item_name(def_id);

@@ -139,27 +139,7 @@ fn replace(
 impl Edge {
     /// Returns the ways that leave a block.
     fn of(module: &Module, users: &HashMap<Value, Vec<Value>>, from: Block) -> Option<Edge> {
-        let &InstKind::CondBr {
-            cond,
-            then,
-            otherwise,
-        } = kind(module, module.terminator(from)?)?
-        else {
-            return None;
-        };
-        let &InstKind::ICmp { pred, lhs, rhs } = kind(module, cond)? else {
-            return None;
-        };
-        let (less, more, to, other) = match pred {
-            IntPred::Ult => (lhs, rhs, then, otherwise),
-            IntPred::Ugt => (rhs, lhs, then, otherwise),
-            IntPred::Uge => (lhs, rhs, otherwise, then),
-            IntPred::Ule => (rhs, lhs, otherwise, then),
-            _ => return None,
-        };
-        if then == otherwise {
-            return None;
-        }
+        let (less, more, to, other) = less_on_edge(module, from)?;
         let edge = |min, count, sum| Edge {
             from,
             to,
@@ -477,7 +457,8 @@ impl Step {
             let mut steps = steps.iter();
             steps.any(|step| {
                 step.next == value && step.from == from && step.to == block && step.len == self.len
-            }) || is_less_on_edge(module, value, self.len, (from, block))
+            }) || less_on_edge(module, from)
+                .is_some_and(|(less, more, to, _)| to == block && (less, more) == (value, self.len))
         };
         let end = module.terminator(self.from);
         let Some(&InstKind::CondBr {
@@ -538,29 +519,28 @@ impl Step {
     }
 }
 
-/// Returns whether a number is less than another one whenever execution goes from a block to another
-/// one.
-fn is_less_on_edge(module: &Module, less: Value, more: Value, (from, to): (Block, Block)) -> bool {
-    let end = module.terminator(from).and_then(|end| kind(module, end));
-    let Some(&InstKind::CondBr {
+/// Returns two numbers of which the first is less than the second if a block branches to the first
+/// target, and both targets.
+fn less_on_edge(module: &Module, from: Block) -> Option<(Value, Value, Block, Block)> {
+    let &InstKind::CondBr {
         cond,
         then,
         otherwise,
-    }) = end
+    } = kind(module, module.terminator(from)?)?
     else {
-        return false;
+        return None;
     };
-    let Some(&InstKind::ICmp { pred, lhs, rhs }) = kind(module, cond) else {
-        return false;
+    let &InstKind::ICmp { pred, lhs, rhs } = kind(module, cond)? else {
+        return None;
     };
-    let (small, great, target) = match pred {
-        IntPred::Ult => (lhs, rhs, then),
-        IntPred::Ugt => (rhs, lhs, then),
-        IntPred::Uge => (lhs, rhs, otherwise),
-        IntPred::Ule => (rhs, lhs, otherwise),
-        _ => return false,
+    let found = match pred {
+        IntPred::Ult => (lhs, rhs, then, otherwise),
+        IntPred::Ugt => (rhs, lhs, then, otherwise),
+        IntPred::Uge => (lhs, rhs, otherwise, then),
+        IntPred::Ule => (rhs, lhs, otherwise, then),
+        _ => return None,
     };
-    then != otherwise && target == to && (small, great) == (less, more)
+    (then != otherwise).then_some(found)
 }
 
 /// Returns whether an access whose address is that of the element with an index always happens before a
